@@ -1,0 +1,22 @@
+/* infiniop/ops/gemm.h: C = alpha * A * B + beta * C, batched, any strides (C99).
+ *
+ * Shapes [m,k] x [k,n] -> [m,n], or with a leading batch dimension that is equal on all sides or 1
+ * for A or B. With beta == 0 C is never read; with alpha == 0 A and B are never read.
+ */
+#ifndef INFINIOP_GEMM_H
+#define INFINIOP_GEMM_H
+
+#include "../handle.h"
+#include "../operator_descriptor.h"
+#include "../tensor_descriptor.h"
+
+typedef struct InfiniopDescriptor *infiniopGemmDescriptor_t;
+
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateGemmDescriptor(infiniopHandle_t handle, infiniopGemmDescriptor_t *desc, infiniopTensorDescriptor_t c, infiniopTensorDescriptor_t a, infiniopTensorDescriptor_t b);
+/* The workspace that infiniopGemm needs: memory of the descriptor's device, 64-byte aligned, not
+ * shared between runs that may overlap in time. */
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopGetGemmWorkspaceSize(infiniopGemmDescriptor_t desc, size_t *size);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopGemm(infiniopGemmDescriptor_t desc, void *workspace, size_t workspace_size, void *c, const void *a, const void *b, float alpha, float beta, void *stream);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopDestroyGemmDescriptor(infiniopGemmDescriptor_t desc);
+
+#endif

@@ -1,0 +1,47 @@
+// Errors: exceptions inside the library, one status and one sentence at its C edge.
+#pragma once
+
+#include <exception>
+#include <sstream>
+#include <string>
+
+#include "infinicore.h"
+
+namespace infini {
+
+// Visible across shared libraries: backend modules throw it, the C edge catches it.
+class INFINI_EXPORT Error : public std::exception {
+ public:
+  Error(infiniStatus_t status, std::string message)
+      : status_(status), message_(std::move(message)) {}
+  infiniStatus_t status() const noexcept { return status_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  infiniStatus_t status_;
+  std::string message_;
+};
+
+// Throws; the message is the parts one after another.
+template <class... Parts>
+[[noreturn, gnu::cold, gnu::noinline]] void fail(infiniStatus_t status, const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  throw Error(status, text.str());
+}
+
+// The message names the argument, its value and what was expected of it.
+template <class... Parts>
+void require(bool ok, infiniStatus_t status, const Parts&... parts) {
+  if (!ok) [[unlikely]]
+    fail(status, parts...);
+}
+
+// The name of a pointer argument is all there is to say of it.
+inline void require_pointer(const void* p, const char* argument) {
+  require(p != nullptr, INFINI_STATUS_NULL_POINTER, argument, " is NULL");
+}
+
+const char* status_name(infiniStatus_t status);
+
+}  // namespace infini

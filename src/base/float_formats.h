@@ -1,0 +1,82 @@
+// Conversions between f32 and the narrow float formats: round to nearest even, NaN stays NaN (its
+// sign and leading payload bits kept, made quiet), overflow goes to infinity (f8: to NaN, as e4m3
+// has no infinity), denormals are kept.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace infini {
+
+inline float f32_from_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+
+inline uint16_t bf16_from_f32(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+inline float f32_from_f16(uint16_t half) {
+  const uint32_t sign = uint32_t{half & 0x8000u} << 16;
+  const uint32_t exponent = (half >> 10) & 0x1fu;
+  uint32_t mantissa = half & 0x3ffu;
+  if (exponent == 31) {  // inf, or NaN made quiet as hardware does
+    const uint32_t quiet = mantissa ? 0x400000u : 0u;
+    return std::bit_cast<float>(sign | 0x7f800000u | quiet | (mantissa << 13));
+  }
+  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  if (mantissa == 0) return std::bit_cast<float>(sign);
+  const int shift = std::countl_zero(mantissa) - 21;  // denormal: normalise
+  mantissa = (mantissa << shift) & 0x3ffu;
+  return std::bit_cast<float>(sign | (static_cast<uint32_t>(113 - shift) << 23) | (mantissa << 13));
+}
+
+inline uint16_t f16_from_f32(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u)
+    return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
+  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // 65520 and above round to infinity
+  if (magnitude >= 0x38800000u) {                       // normal
+    const uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
+    return static_cast<uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+  }
+  if (magnitude < 0x33000000u) return sign;  // below half of the smallest denormal
+  const int shift = 126 - static_cast<int>(magnitude >> 23);
+  const uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
+  const uint32_t half = 1u << (shift - 1);
+  const uint32_t odd = (mantissa >> shift) & 1u;
+  return static_cast<uint16_t>(sign | ((mantissa + half - 1 + odd) >> shift));
+}
+
+// f8 is e4m3: bias 7, no infinity, NaN is S.1111.111, largest finite 448.
+inline float f32_from_f8(uint8_t bits) {
+  const uint32_t sign = uint32_t{bits & 0x80u} << 24;
+  const uint32_t exponent = (bits >> 3) & 0xfu;
+  const uint32_t mantissa = bits & 7u;
+  if (exponent == 15 && mantissa == 7) return std::bit_cast<float>(sign | 0x7fc00000u);
+  if (exponent == 0) {
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-9f;
+    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
+  }
+  return std::bit_cast<float>(sign | ((exponent + 120) << 23) | (mantissa << 20));
+}
+
+inline uint8_t f8_from_f32(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint8_t sign = static_cast<uint8_t>((bits >> 24) & 0x80u);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x43e80000u) return sign | 0x7fu;  // NaN, or above 464: beyond the last tie
+  if (magnitude >= 0x3c800000u) {                    // 2^-6 and above: normal
+    const uint32_t rounded = magnitude + 0x7ffffu + ((magnitude >> 20) & 1u);
+    return static_cast<uint8_t>(sign | ((rounded - 0x3c000000u) >> 20));
+  }
+  const float scaled = std::bit_cast<float>(magnitude) * 512.0f;  // exact: units of 2^-9
+  const auto whole = static_cast<uint32_t>(scaled);
+  const float rest = scaled - static_cast<float>(whole);
+  const uint32_t up = rest > 0.5f || (rest == 0.5f && (whole & 1u)) ? 1u : 0u;
+  return static_cast<uint8_t>(sign | (whole + up));
+}
+
+}  // namespace infini

@@ -1,0 +1,45 @@
+// The thread count: an atomic that starts from the environment.
+#include "base/thread_count.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "base/error.h"
+
+namespace infini {
+namespace {
+
+int default_thread_count() {
+  if (const char* text = std::getenv("INFINI_NUM_THREADS")) {
+    char* end = nullptr;
+    const long value = std::strtol(text, &end, 10);
+    if (end != text && *end == '\0' && value >= 1 && value <= max_thread_count)
+      return static_cast<int>(value);
+  }
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+  return 1;
+}
+
+std::atomic<int> count{0};  // 0: not yet known
+
+}  // namespace
+
+int thread_count() {
+  const int known = count.load(std::memory_order_relaxed);
+  if (known > 0) return known;
+  const int value = default_thread_count();
+  count.store(value, std::memory_order_relaxed);
+  return value;
+}
+
+void set_thread_count(int value) {
+  require(value >= 0 && value <= max_thread_count, INFINI_STATUS_BAD_PARAM, "count is ", value,
+          "; expected 1..", max_thread_count, ", or 0 for the default");
+  count.store(value, std::memory_order_relaxed);
+}
+
+}  // namespace infini

@@ -1,0 +1,12 @@
+// How many CPU threads one operator may use: a process-wide setting.
+#pragma once
+
+namespace infini {
+
+constexpr int max_thread_count = 1024;
+
+int thread_count();
+// 0 returns to the default: INFINI_NUM_THREADS, else the CPUs this process may run on.
+void set_thread_count(int count);
+
+}  // namespace infini

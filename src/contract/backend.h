@@ -1,0 +1,45 @@
+// A backend: one constant table that says what a kind of device offers.
+//
+// The CPU's is built in; each other backend is a module libinfini-<name>.so that exports
+// `extern "C" const infini::Backend* infini_backend()`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "contract/device.h"
+#include "contract/kernels.h"
+#include "plan/gemm_plan.h"
+#include "plan/rearrange_plan.h"
+
+namespace infini {
+
+// Raised whenever Backend, Device, the kernels or the plans change: a module made for another
+// version is not used.
+constexpr uint32_t contract_version = 1;
+
+struct GemmOptions {
+  bool allow_tf32 = false;  // f32 products may lose mantissa bits for speed
+};
+
+// A null slot: the backend does not offer this operator. A returned null: it declines this plan.
+struct KernelTable {
+  std::unique_ptr<RearrangeKernel> (*rearrange)(Device&, const RearrangePlan&) = nullptr;
+  std::unique_ptr<GemmKernel> (*gemm)(Device&, const GemmPlan&, const GemmOptions&) = nullptr;
+};
+
+struct Backend {
+  uint32_t version = contract_version;
+  const char* name = "";
+  infiniDevice_t kind = INFINI_DEVICE_CPU;
+  // Never throws; when it is 0, why_none says in words why there is no device.
+  int (*device_count)(std::string& why_none) = nullptr;
+  std::unique_ptr<Device> (*open)(int id) = nullptr;
+  KernelTable kernels;
+};
+
+}  // namespace infini
+
+// What a module exports.
+extern "C" INFINI_EXPORT const infini::Backend* infini_backend();

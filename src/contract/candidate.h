@@ -1,0 +1,38 @@
+// Ordered candidate lists: the first that accepts a plan runs it; the last accepts everything.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace infini {
+
+// `make` may itself decline by returning null.
+template <class Kernel, class Context, class Plan>
+struct Candidate {
+  const char* name;
+  bool (*accepts)(const Context&, const Plan&);
+  std::unique_ptr<Kernel> (*make)(const Context&, const Plan&);
+};
+
+// `variable` names an environment variable that may hold one candidate's name: only that one and the
+// ones behind it (the fallbacks) are then asked. For tests and measurements.
+template <class Kernel, class Context, class Plan, size_t N>
+std::unique_ptr<Kernel> first_accepting(const Candidate<Kernel, Context, Plan> (&list)[N],
+                                        const Context& context, const Plan& plan,
+                                        const char* variable) {
+  const char* wanted = std::getenv(variable);
+  bool reached = wanted == nullptr;
+  if (!reached) {  // an unknown name skips nothing
+    reached = true;
+    for (const auto& candidate : list) reached = reached && std::strcmp(candidate.name, wanted) != 0;
+  }
+  for (const auto& candidate : list) {
+    reached = reached || std::strcmp(candidate.name, wanted) == 0;
+    if (!reached || !candidate.accepts(context, plan)) continue;
+    if (auto kernel = candidate.make(context, plan)) return kernel;
+  }
+  return nullptr;
+}
+
+}  // namespace infini

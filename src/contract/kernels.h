@@ -1,0 +1,35 @@
+// Prepared operators of a backend: all decisions are taken when they are made; run() only runs.
+//
+// A kernel is immutable: many threads may run it at once on different streams. run() plans nothing,
+// looks nothing up, allocates nothing and takes no lock. It throws Error on failure. The device is
+// current for the calling thread when run() is called.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace infini {
+
+class RearrangeKernel {
+ public:
+  virtual ~RearrangeKernel() = default;
+  // dst and src are the tensors' base pointers (the plan's offsets are the kernel's business); the
+  // bytes they touch do not overlap.
+  virtual void run(void* dst, const void* src, void* stream) const = 0;
+  // The candidate that was chosen, and for people how it walks the plan (may be empty).
+  virtual const char* candidate() const = 0;
+  virtual std::string schedule() const { return {}; }
+};
+
+class GemmKernel {
+ public:
+  virtual ~GemmKernel() = default;
+  // Bytes of device memory that run() needs, 64-byte aligned (256 on accelerators); 0 for none.
+  virtual size_t workspace_bytes() const { return 0; }
+  virtual void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+                   void* stream) const = 0;
+  virtual const char* candidate() const = 0;
+  virtual std::string schedule() const { return {}; }
+};
+
+}  // namespace infini

@@ -1,0 +1,30 @@
+// The gemm plan: C = alpha·A·B + beta·C as plain data, with every operand seen as rows and columns.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "plan/layout.h"
+
+namespace infini {
+
+// One operand: the byte steps from row to row, column to column and batch to batch. A step whose
+// extent is 1 is 0 (a broadcast batch, too). Steps may be negative.
+struct GemmOperand {
+  infiniDtype_t dtype = INFINI_DTYPE_INVALID;
+  int64_t row_step = 0, col_step = 0, batch_step = 0;
+};
+
+// c is [batch, m, n], a is [batch, m, k], b is [batch, k, n]. Any extent may be 0.
+struct GemmPlan {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  GemmOperand c, a, b;
+};
+
+// Throws BAD_TENSOR_SHAPE (ranks or extents do not fit together), BAD_TENSOR_DTYPE (unsupported or
+// mixed types) or BAD_TENSOR_STRIDES (elements of c share memory).
+GemmPlan make_gemm_plan(const Layout& c, const Layout& a, const Layout& b);
+
+std::string to_string(const GemmPlan& plan);
+
+}  // namespace infini
