@@ -1,0 +1,25 @@
+# The few ways in which this project makes targets.
+find_package(Threads REQUIRED)
+if(INFINI_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+
+# infini_add_module(NAME SOURCES...): a backend module lib/libinfini-NAME.so. It carries base and plan
+# itself and exports infini_backend() alone.
+function(infini_add_module name)
+  add_library(infini-${name} MODULE ${ARGN})
+  target_link_libraries(infini-${name} PRIVATE infini_plan)
+  set_target_properties(infini-${name} PROPERTIES INSTALL_RPATH "$ORIGIN")
+  install(TARGETS infini-${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# infini_add_test(NAME [SOURCES...] [LIBS ...] [ENV ...]): a GoogleTest program, one ctest entry. It
+# links the whole library's objects, hidden parts included.
+function(infini_add_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;ENV" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE infini_objects ${ARG_LIBS} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT "INFINI_BACKEND_PATH=${CMAKE_LIBRARY_OUTPUT_DIRECTORY};${ARG_ENV}")
+endfunction()
