@@ -21,10 +21,19 @@ struct GemmPlan {
   GemmOperand c, a, b;
 };
 
+// A rank of 2 is a batch of 1; a and b may have a batch of 1 where c has more.
 // Throws BAD_TENSOR_SHAPE (ranks or extents do not fit together), BAD_TENSOR_DTYPE (unsupported or
 // mixed types) or BAD_TENSOR_STRIDES (elements of c share memory).
 GemmPlan make_gemm_plan(const Layout& c, const Layout& a, const Layout& b);
 
+// The same product seen from the other side, Cᵀ = Bᵀ·Aᵀ: m and n, a and b, rows and columns change
+// places. Law: transposed(transposed(p)) == p.
+GemmPlan transposed(const GemmPlan& plan);
+
+bool operator==(const GemmOperand& x, const GemmOperand& y);
+bool operator==(const GemmPlan& x, const GemmPlan& y);
+
+// For people: the extents, then one line per operand.
 std::string to_string(const GemmPlan& plan);
 
 }  // namespace infini
