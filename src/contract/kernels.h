@@ -3,14 +3,18 @@
 // A kernel is immutable: many threads may run it at once on different streams. run() plans nothing,
 // looks nothing up, allocates nothing and takes no lock. It throws Error on failure. The device is
 // current for the calling thread when run() is called.
+//
+// ops holds kernels by shared_ptr: a backend that records work for later (a captured stream whose
+// graph may outlive the descriptor) keeps its kernel alive through shared_from_this().
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 namespace infini {
 
-class RearrangeKernel {
+class RearrangeKernel : public std::enable_shared_from_this<RearrangeKernel> {
  public:
   virtual ~RearrangeKernel() = default;
   // dst and src are the tensors' base pointers (the plan's offsets are the kernel's business); the
@@ -21,7 +25,7 @@ class RearrangeKernel {
   virtual std::string schedule() const { return {}; }
 };
 
-class GemmKernel {
+class GemmKernel : public std::enable_shared_from_this<GemmKernel> {
  public:
   virtual ~GemmKernel() = default;
   // Bytes of device memory that run() needs, 64-byte aligned (256 on accelerators); 0 for none.

@@ -123,6 +123,21 @@ RearrangePlan make_rearrange_plan(const Layout& dst, const Layout& src) {
   return plan;
 }
 
+StagedPlans stage_through_dense(const RearrangePlan& plan) {
+  StagedPlans staged{plan, plan};
+  staged.gather.dst_offset = staged.scatter.src_offset = 0;
+  int64_t step = plan.atom_bytes;
+  for (int i = plan.depth; i-- > 0;) {
+    staged.gather.loops[i].dst_step = staged.scatter.loops[i].src_step = step;
+    step *= plan.loops[i].extent;
+  }
+  for (RearrangePlan* half : {&staged.gather, &staged.scatter}) {
+    fuse_neighbours(*half);
+    absorb_into_atom(*half);
+  }
+  return staged;
+}
+
 int64_t atom_count(const RearrangePlan& plan) {
   int64_t count = plan.atom_bytes > 0 ? 1 : 0;
   for (int i = 0; i < plan.depth; ++i) count *= plan.loops[i].extent;

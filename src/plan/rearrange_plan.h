@@ -41,6 +41,12 @@ bool is_identity(const RearrangePlan& plan);
 // The number of atoms: the product of the extents (0 when nothing moves).
 int64_t atom_count(const RearrangePlan& plan);
 
+// The same copy in two steps: src into a dense temporary of moved_bytes(plan), then into dst.
+struct StagedPlans {
+  RearrangePlan gather, scatter;
+};
+StagedPlans stage_through_dense(const RearrangePlan& plan);
+
 bool operator==(const RearrangePlan& a, const RearrangePlan& b);
 
 // For people: one line per loop, then the atom.

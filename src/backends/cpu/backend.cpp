@@ -1,0 +1,16 @@
+// The CPU's backend table.
+#include "backends/cpu/backend.h"
+
+#include "backends/cpu/device.h"
+
+namespace infini::cpu {
+
+constinit const Backend backend{
+    .name = "cpu",
+    .kind = INFINI_DEVICE_CPU,
+    .device_count = [](std::string&) { return 1; },
+    .open = [](int id) -> std::unique_ptr<infini::Device> { return std::make_unique<Device>(id); },
+    .kernels = {.rearrange = make_rearrange},
+};
+
+}  // namespace infini::cpu

@@ -1,0 +1,68 @@
+// The objects behind infiniop's handles.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/cells.h"
+#include "contract/device.h"
+#include "infiniop.h"
+#include "plan/layout.h"
+
+// Clients may read the first two members; the tag says what the object is, 0 once destroyed.
+struct InfiniopHandle {
+  infiniDevice_t device;
+  int device_id;
+  std::atomic<uint32_t> tag;
+};
+struct InfiniopDescriptor {
+  infiniDevice_t device;
+  int device_id;
+  std::atomic<uint32_t> tag;
+};
+struct InfiniopTensorDescriptor {
+  std::atomic<uint32_t> tag;
+};
+
+namespace infini {
+
+// A handle's payload: the device that it names.
+struct HandleBody {
+  Device* device;
+};
+// A layout cut to its rank.
+struct TensorBody {
+  explicit TensorBody(const Layout& layout);
+  Layout layout() const;
+
+  infiniDtype_t dtype;
+  int rank;
+  std::unique_ptr<int64_t[]> numbers;  // shape, then strides
+};
+
+using Handles = Cells<InfiniopHandle, HandleBody, 0x68616e64>;
+using TensorDescriptors = Cells<InfiniopTensorDescriptor, TensorBody, 0x74656e73>;
+template <class Operator, uint32_t tag>
+using Operators = Cells<InfiniopDescriptor, Operator, tag>;
+
+// Creates an operator's descriptor for the device of `op`.
+template <class Cells, class Operator>
+InfiniopDescriptor* create_descriptor(Cells& cells, Operator op) {
+  const infiniDevice_t kind = op.device().kind();
+  const int id = op.device().id();
+  return cells.create(
+      [=](InfiniopDescriptor& head) {
+        head.device = kind;
+        head.device_id = id;
+      },
+      std::move(op));
+}
+
+inline Device& device_of(infiniopHandle_t handle) {
+  return *Handles::get(handle, "handle").device;
+}
+inline Layout layout_of(infiniopTensorDescriptor_t desc, const char* argument) {
+  return TensorDescriptors::get(desc, argument).layout();
+}
+
+}  // namespace infini

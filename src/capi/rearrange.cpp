@@ -1,0 +1,39 @@
+// infiniop/ops/rearrange.h.
+#include "ops/rearrange.h"
+
+#include "capi/boundary.h"
+#include "capi/objects.h"
+
+using namespace infini;
+
+namespace {
+
+using Rearranges = Operators<Rearrange, 0x72656172>;
+
+Rearranges& rearranges() {
+  static auto* all = new Rearranges;
+  return *all;
+}
+
+}  // namespace
+
+infiniStatus_t infiniopCreateRearrangeDescriptor(infiniopHandle_t handle,
+                                                 infiniopRearrangeDescriptor_t* desc,
+                                                 infiniopTensorDescriptor_t dst,
+                                                 infiniopTensorDescriptor_t src) {
+  return at_boundary([&] {
+    require_pointer(desc, "desc");
+    *desc = create_descriptor(
+        rearranges(),
+        Rearrange(device_of(handle), layout_of(dst, "dst"), layout_of(src, "src")));
+  });
+}
+
+infiniStatus_t infiniopRearrange(infiniopRearrangeDescriptor_t desc, void* dst, const void* src,
+                                 void* stream) {
+  return at_boundary([&] { Rearranges::get(desc, "desc").run(dst, src, stream); });
+}
+
+infiniStatus_t infiniopDestroyRearrangeDescriptor(infiniopRearrangeDescriptor_t desc) {
+  return at_boundary([&] { rearranges().destroy(desc, "desc"); });
+}

@@ -1,0 +1,41 @@
+// The prepared rearrange operator: validated, planned, and bound to one device's kernel.
+#pragma once
+
+#include <memory>
+
+#include "contract/kernels.h"
+#include "contract/device.h"
+#include "plan/rearrange_plan.h"
+
+namespace infini {
+
+// Immutable; many threads may run it at once.
+class Rearrange {
+ public:
+  Rearrange(Device& device, const Layout& dst, const Layout& src);
+  Rearrange(Device& device, const RearrangePlan& plan);
+
+  // Copies src to dst. Overlapping sides give the result of reading all of src first (through
+  // temporary memory, the one case in which a run allocates); dst == src with equal layouts is free.
+  void run(void* dst, const void* src, void* stream) const;
+
+  Device& device() const { return *device_; }
+  RearrangePlan plan() const;
+  // Null when there is nothing to move.
+  const RearrangeKernel* kernel() const { return kernel_.get(); }
+
+ private:
+  bool touches_both(const void* dst, const void* src) const;
+  void run_staged(void* dst, const void* src, void* stream) const;
+
+  Device* device_;
+  std::shared_ptr<const RearrangeKernel> kernel_;  // null: nothing to move
+  ByteRange dst_range_, src_range_;
+  bool identity_;
+  // The plan without the unused places of its loop array.
+  int depth_;
+  int64_t atom_bytes_, dst_offset_, src_offset_;
+  std::unique_ptr<Loop[]> loops_;
+};
+
+}  // namespace infini

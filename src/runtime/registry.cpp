@@ -1,0 +1,112 @@
+// Loading backend modules and opening devices.
+#include "runtime/registry.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <vector>
+
+#include "backends/cpu/backend.h"
+
+namespace infini {
+namespace {
+
+// What is known of one kind of device. Filled once, never destroyed: vendor libraries must not be
+// called from static destructors.
+struct Slot {
+  std::once_flag once;
+  const Backend* backend = nullptr;
+  int count = 0;
+  std::string why_none;
+  std::mutex mutex;  // guards devices
+  std::vector<std::unique_ptr<Device>> devices;
+};
+
+std::array<Slot, INFINI_DEVICE_TYPE_COUNT>& slots() {
+  static auto* all = new std::array<Slot, INFINI_DEVICE_TYPE_COUNT>;
+  return *all;
+}
+
+// INFINI_BACKEND_PATH, else the folder of the library that this code is in.
+std::filesystem::path module_folder() {
+  if (const char* path = std::getenv("INFINI_BACKEND_PATH")) return path;
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&find_backend), &info) == 0 || !info.dli_fname)
+    return ".";
+  return std::filesystem::path(info.dli_fname).parent_path();
+}
+
+const Backend* load_module(infiniDevice_t kind, std::string& why) {
+  const auto path = module_folder() / (std::string("libinfini-") + device_kind_name(kind) + ".so");
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    why = std::string("this build has no ") + device_kind_name(kind) + " module (" +
+          path.string() + " does not exist)";
+    return nullptr;
+  }
+  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) {
+    why = std::string("the module could not be loaded: ") + dlerror();
+    return nullptr;
+  }
+  using Entry = const Backend* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(module, "infini_backend"));
+  const Backend* backend = entry ? entry() : nullptr;
+  if (backend == nullptr || backend->version != contract_version || backend->kind != kind) {
+    why = path.string() + " was not built for this version of the library";
+    return nullptr;
+  }
+  return backend;
+}
+
+void fill(Slot& slot, infiniDevice_t kind) {
+  try {
+    slot.backend = kind == INFINI_DEVICE_CPU ? &cpu::backend : load_module(kind, slot.why_none);
+    if (slot.backend != nullptr) slot.count = slot.backend->device_count(slot.why_none);
+    slot.devices.resize(static_cast<size_t>(slot.count));
+  } catch (const std::exception& error) {
+    slot.count = 0;
+    slot.why_none = error.what();
+  }
+}
+
+Slot& slot_of(infiniDevice_t kind) {
+  require(is_device_kind(kind), INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED, "device type is ",
+          static_cast<int>(kind), "; expected 0..", INFINI_DEVICE_TYPE_COUNT - 1);
+  Slot& slot = slots()[kind];
+  std::call_once(slot.once, fill, std::ref(slot), kind);
+  return slot;
+}
+
+}  // namespace
+
+const Backend* find_backend(infiniDevice_t kind, std::string* why) {
+  Slot& slot = slot_of(kind);
+  if (slot.backend == nullptr && why) *why = slot.why_none;
+  return slot.backend;
+}
+
+int device_count(infiniDevice_t kind, std::string* why) {
+  Slot& slot = slot_of(kind);
+  if (slot.count == 0 && why) *why = slot.why_none;
+  return slot.count;
+}
+
+Device& open_device(infiniDevice_t kind, int id) {
+  Slot& slot = slot_of(kind);
+  require(slot.backend != nullptr, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED, "no ",
+          device_kind_name(kind), " devices: ", slot.why_none);
+  require(slot.count > 0, INFINI_STATUS_DEVICE_NOT_FOUND, "no ", device_kind_name(kind),
+          " devices: ", slot.why_none);
+  require(id >= 0 && id < slot.count, INFINI_STATUS_DEVICE_NOT_FOUND, "device_id is ", id,
+          "; there are ", slot.count, " ", device_kind_name(kind), " devices");
+  std::lock_guard lock(slot.mutex);
+  auto& device = slot.devices[static_cast<size_t>(id)];
+  if (!device) device = slot.backend->open(id);
+  return *device;
+}
+
+}  // namespace infini
