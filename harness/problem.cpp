@@ -1,0 +1,99 @@
+// The text form of rearrange problems.
+#include "harness/problem.h"
+
+#include <algorithm>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "harness/text.h"
+
+namespace infini::harness {
+namespace {
+
+constexpr auto bad = INFINI_STATUS_BAD_PARAM;
+constexpr const char* form =
+    "; expected: rearrange DTYPE SHAPE [dst=STRIDES] [src=STRIDES] [perm=AXES] [dst_at=BYTES] "
+    "[src_at=BYTES], e.g. \"rearrange f32 2x3 dst=1,2\"";
+
+struct Strides {
+  bool given = false;
+  std::vector<ptrdiff_t> values;
+};
+
+Strides parse_strides(std::string_view text, size_t rank, const char* what) {
+  const auto numbers = parse_integers(text, ',', what);
+  require(numbers.size() == rank, bad, what, " has ", numbers.size(), " strides for ", rank,
+          " dims");
+  return {true, {numbers.begin(), numbers.end()}};
+}
+
+// perm: `shape` is the source's; both layouts get the result's shape.
+void apply_permutation(std::string_view text, std::vector<size_t>& shape, Strides& src) {
+  const auto axes = parse_integers(text, ',', "perm");
+  auto sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  bool is_permutation = axes.size() == shape.size();
+  for (size_t i = 0; i < sorted.size(); ++i)
+    is_permutation = is_permutation && sorted[i] == static_cast<int64_t>(i);
+  require(is_permutation, bad, "perm: \"", text, "\" does not name each of the ", shape.size(),
+          " axes once");
+  require(!src.given, bad, "perm and src exclude each other");
+  const std::vector<size_t> old = shape;
+  src = {true, std::vector<ptrdiff_t>(old.size())};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(axes[i]);
+    shape[i] = old[axis];
+    ptrdiff_t stride = 1;
+    for (size_t j = axis + 1; j < old.size(); ++j) stride *= static_cast<ptrdiff_t>(old[j]);
+    src.values[i] = stride;
+  }
+}
+
+Layout layout(infiniDtype_t dtype, const std::vector<size_t>& shape, const Strides& strides) {
+  return make_layout(dtype, shape.size(), shape.data(),
+                     strides.given ? strides.values.data() : nullptr);
+}
+
+std::string strides_text(const char* key, const Layout& layout) {
+  if (layout.rank == 0 || is_contiguous(layout)) return "";
+  return std::string(" ") + key + "=" +
+         join({layout.strides, layout.strides + layout.rank}, ',');
+}
+
+}  // namespace
+
+RearrangeProblem parse_rearrange(std::string_view text) {
+  const auto words = split_words(text);
+  require(words.size() >= 3 && words[0] == "rearrange", bad, "\"", text,
+          "\" is not a rearrange problem", form);
+  const infiniDtype_t dtype = dtype_from_name(words[1]);
+  require(dtype != INFINI_DTYPE_INVALID, bad, "\"", words[1], "\" is not a dtype", form);
+  auto shape = parse_shape(words[2]);
+  RearrangeProblem problem;
+  Strides dst, src;
+  for (size_t i = 3; i < words.size(); ++i) {
+    std::string_view value;
+    if (take_key(words[i], "dst", value)) dst = parse_strides(value, shape.size(), "dst");
+    else if (take_key(words[i], "src", value)) src = parse_strides(value, shape.size(), "src");
+    else if (take_key(words[i], "perm", value)) apply_permutation(value, shape, src);
+    else if (take_key(words[i], "dst_at", value)) problem.dst_at = parse_integer(value, "dst_at");
+    else if (take_key(words[i], "src_at", value)) problem.src_at = parse_integer(value, "src_at");
+    else fail(bad, "\"", words[i], "\" is not understood", form);
+  }
+  require(problem.dst_at >= 0 && problem.dst_at < 4096 && problem.src_at >= 0 &&
+              problem.src_at < 4096, bad, "dst_at and src_at must be 0..4095");
+  problem.dst = layout(dtype, shape, dst);
+  problem.src = layout(dtype, shape, src);
+  return problem;
+}
+
+std::string to_text(const RearrangeProblem& problem) {
+  std::string text = std::string("rearrange ") + dtype_name(problem.dst.dtype) + " " +
+                     shape_string(problem.dst);
+  text += strides_text("dst", problem.dst) + strides_text("src", problem.src);
+  if (problem.dst_at) text += " dst_at=" + std::to_string(problem.dst_at);
+  if (problem.src_at) text += " src_at=" + std::to_string(problem.src_at);
+  return text;
+}
+
+}  // namespace infini::harness

@@ -1,0 +1,90 @@
+// Random rearrange problems.
+#include "harness/random_problems.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace infini::harness {
+namespace {
+
+std::vector<size_t> random_shape(Random& random, const RandomShape& limits) {
+  std::vector<size_t> shape(static_cast<size_t>(random.between(0, limits.max_rank)));
+  int64_t room = limits.max_elements;
+  for (auto& extent : shape) {
+    static constexpr int64_t favourites[] = {1, 2, 3, 4, 7, 8, 16, 17, 31, 32, 33, 64, 65};
+    int64_t value = random.one_in(3) ? random.between(1, 40)
+                                     : favourites[random.between(0, std::size(favourites) - 1)];
+    if (value > room) value = random.between(1, std::min<int64_t>(room, 3));
+    room /= value;
+    extent = static_cast<size_t>(value);
+  }
+  std::vector<size_t> shuffled(shape);
+  for (size_t i = shuffled.size(); i > 1; --i)
+    std::swap(shuffled[i - 1], shuffled[static_cast<size_t>(random.between(0, static_cast<int64_t>(i) - 1))]);
+  if (!shuffled.empty() && random.one_in(40))
+    shuffled[static_cast<size_t>(random.between(0, static_cast<int64_t>(shuffled.size()) - 1))] = 0;
+  return shuffled;
+}
+
+// Strides of a tensor whose dims lie in memory in a random order, with gaps and reversals.
+std::vector<ptrdiff_t> random_strides(Random& random, const std::vector<size_t>& shape,
+                                      bool may_broadcast) {
+  std::vector<size_t> order(shape.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (!random.one_in(4))
+    for (size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[static_cast<size_t>(random.between(0, static_cast<int64_t>(i) - 1))]);
+  const bool gaps = random.one_in(2), reversals = random.one_in(3);
+  const bool broadcasts = may_broadcast && random.one_in(4);
+  std::vector<ptrdiff_t> strides(shape.size());
+  int64_t step = gaps && random.one_in(4) ? random.between(1, 3) : 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    ptrdiff_t& stride = strides[order[i]];
+    const auto extent = static_cast<int64_t>(std::max<size_t>(shape[order[i]], 1));
+    stride = reversals && random.one_in(3) ? -step : step;
+    if (extent == 1) {  // means nothing, so let it be anything
+      stride = static_cast<ptrdiff_t>(random.next());
+    } else if (broadcasts && random.one_in(3)) {
+      stride = 0;
+    } else {
+      step *= extent;
+      if (gaps && random.one_in(3)) step += random.between(0, 9);
+    }
+  }
+  return strides;
+}
+
+// dst dims of equal extent may also interleave: x[::2] and x[1::2] style layouts.
+int64_t random_misalignment(Random& random) {
+  return random.one_in(3) ? random.between(0, 63) : 0;
+}
+
+}  // namespace
+
+uint64_t Random::next() {
+  uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+int64_t Random::between(int64_t low, int64_t high) {
+  return low + static_cast<int64_t>(next() % (static_cast<uint64_t>(high - low) + 1));
+}
+
+RearrangeProblem random_problem(Random& random, const RandomShape& limits) {
+  const auto dtype = static_cast<infiniDtype_t>(random.between(1, dtype_count - 1));
+  const auto shape = random_shape(random, limits);
+  const auto dst = random_strides(random, shape, false);
+  const auto src = random_strides(random, shape, true);
+  RearrangeProblem problem;
+  problem.dst = make_layout(dtype, shape.size(), shape.data(), dst.data());
+  problem.src = make_layout(dtype, shape.size(), shape.data(), src.data());
+  problem.dst_at = random_misalignment(random);
+  problem.src_at = random_misalignment(random);
+  return problem;
+}
+
+}  // namespace infini::harness

@@ -1,0 +1,25 @@
+// Reading problem texts: words, numbers and lists, with errors that quote what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace infini::harness {
+
+// Words between blanks.
+std::vector<std::string> split_words(std::string_view text);
+std::vector<std::string> split(std::string_view text, char separator);
+
+// Throw BAD_PARAM; `what` names the thing in the message.
+int64_t parse_integer(std::string_view text, std::string_view what);
+std::vector<int64_t> parse_integers(std::string_view text, char separator, std::string_view what);
+// "2x3x4"; "scalar" or "" is rank 0.
+std::vector<size_t> parse_shape(std::string_view text);
+// If word is "key=value" sets value and returns true.
+bool take_key(std::string_view word, std::string_view key, std::string_view& value);
+
+std::string join(const std::vector<int64_t>& numbers, char separator);
+
+}  // namespace infini::harness
