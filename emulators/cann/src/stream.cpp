@@ -1,0 +1,154 @@
+// Streams are queues that run late: at a synchronisation, a query, a wait, or when full. Late is legal, and shows every
+// client that frees, reuses or reads memory too early.
+#include "state.h"
+
+namespace cann_emulator {
+namespace {
+
+constexpr size_t queue_limit = 128;
+constexpr size_t stream_limit = 1984;
+
+aclError create_stream(Call& call, aclrtStream* stream) {
+  if (int code = call.require_context()) return code;
+  if (!stream) return call.refused(ACL_ERROR_INVALID_PARAM, "stream is NULL");
+  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+  if (call.s.streams.size() >= stream_limit)
+    return call.refused(ACL_ERROR_RT_INTERNAL_ERROR, "more than ", stream_limit, " streams");
+  uint64_t handle = call.s.next_handle++;
+  Stream& made = call.s.streams[handle];
+  made.context = current_context();
+  made.device = current_device();
+  *stream = handle_of<aclrtStream>(handle);
+  return ACL_SUCCESS;
+}
+
+aclError destroy_stream(Call& call, aclrtStream handle, bool finish) {
+  int code = 0;
+  if (!handle) return call.broken(Rule::live_handle, ACL_ERROR_RT_INVALID_HANDLE, "stream is NULL");
+  Stream* stream = find_stream(call, handle, code);
+  if (!stream) return code;
+  if (finish) run_all(call.s, *stream);
+  call.s.streams.erase(address_of(handle));
+  return ACL_SUCCESS;
+}
+
+aclError synchronize(Call& call, aclrtStream handle) {
+  int code = 0;
+  Stream* stream = find_stream(call, handle, code);
+  if (!stream) return code;
+  run_all(call.s, *stream);  // also when chosen to fail: a failed wait does not stop the chip
+  if (!check_red_zones(call) || call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+Stream* find_stream(Call& call, aclrtStream handle, int& code) {
+  code = call.require_context();
+  if (code) return nullptr;
+  uint64_t id = handle ? address_of(handle) : find_context(call.s, current_context())->default_stream;
+  auto it = call.s.streams.find(id);
+  if (it == call.s.streams.end()) {
+    code = call.broken(Rule::live_handle, ACL_ERROR_RT_INVALID_HANDLE, "no such stream: ", handle);
+    return nullptr;
+  }
+  if (it->second.context != current_context()) {
+    code = call.broken(Rule::ownership, ACL_ERROR_RT_STREAM_CONTEXT, "the stream belongs to device ",
+                       it->second.device, " or another context, the thread uses device ", current_device());
+    return nullptr;
+  }
+  return &it->second;
+}
+
+void run_one(State& s, Stream& stream) {
+  if (stream.queue.empty() || stream.running) return;
+  (void)s;
+  Task task = std::move(stream.queue.front());
+  stream.queue.pop_front();
+  stream.running = true;
+  task.run();
+  stream.running = false;
+}
+
+void run_all(State& s, Stream& stream) {
+  while (!stream.queue.empty() && !stream.running) run_one(s, stream);
+}
+
+void run_until(State& s, const Recording& recording) {
+  auto it = s.streams.find(recording.stream);
+  while (it != s.streams.end() && !recording.done && !it->second.queue.empty() && !it->second.running)
+    run_one(s, it->second);
+}
+
+void enqueue(State& s, Stream& stream, Task task) {
+  while (stream.queue.size() >= queue_limit) run_one(s, stream);
+  stream.queue.push_back(std::move(task));
+}
+
+bool in_flight(State& s, uint64_t begin, uint64_t end, bool also_reads) {
+  for (auto& [handle, stream] : s.streams)
+    for (auto& task : stream.queue)
+      for (auto& access : task.accesses)
+        if ((also_reads || access.writes) && access.begin < end && begin < access.end) return true;
+  return false;
+}
+
+}  // namespace cann_emulator
+
+using namespace cann_emulator;
+
+extern "C" {
+
+aclError aclrtCreateStream(aclrtStream* stream) {
+  Call call("aclrtCreateStream");
+  return create_stream(call, stream);
+}
+
+aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t, uint32_t) {
+  Call call("aclrtCreateStreamWithConfig");
+  return create_stream(call, stream);
+}
+
+aclError aclrtDestroyStream(aclrtStream stream) {
+  Call call("aclrtDestroyStream");
+  return destroy_stream(call, stream, true);
+}
+
+aclError aclrtDestroyStreamForce(aclrtStream stream) {
+  Call call("aclrtDestroyStreamForce");
+  return destroy_stream(call, stream, false);
+}
+
+aclError aclrtSynchronizeStream(aclrtStream stream) {
+  Call call("aclrtSynchronizeStream");
+  return synchronize(call, stream);
+}
+
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t) {
+  Call call("aclrtSynchronizeStreamWithTimeout");
+  return synchronize(call, stream);
+}
+
+aclError aclrtSynchronizeDevice(void) {
+  Call call("aclrtSynchronizeDevice");
+  if (int code = call.require_context()) return code;
+  for (auto& [handle, stream] : call.s.streams)
+    if (stream.device == current_device()) run_all(call.s, stream);
+  if (!check_red_zones(call) || call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+  return ACL_SUCCESS;
+}
+
+// A query moves the stream on by one task, so that a client that polls comes to an end.
+aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {
+  Call call("aclrtStreamQuery");
+  int code = 0;
+  Stream* stream = find_stream(call, handle, code);
+  if (!stream) return code;
+  if (!status) return call.refused(ACL_ERROR_INVALID_PARAM, "status is NULL");
+  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+  *status = stream->queue.empty() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+  run_one(call.s, *stream);
+  return ACL_SUCCESS;
+}
+
+}  // extern "C"
