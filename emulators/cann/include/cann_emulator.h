@@ -1,10 +1,11 @@
-// What only the emulator has: a record of broken rules, counters of the paths taken, live objects, and faults on demand.
-// Environment, read once at aclInit or at the first call here:
+// What only the emulator has: a record of broken rules, counters of the paths taken, live objects,
+// and faults on demand. Environment, read once at aclInit or at the first call here:
 //   CANN_EMULATOR_DEVICES=n              number of devices (default 2)
 //   CANN_EMULATOR_MEMORY_MB=n            memory of each device (default 4096)
 //   CANN_EMULATOR_FAIL_CALL=n            fail the n-th call that can fail
 //   CANN_EMULATOR_REFUSE_REPEATABLE=1    no executor becomes repeatable
-//   CANN_EMULATOR_REFUSE_GAPPED=1        operators refuse sources with gaps (561103), as some releases do
+//   CANN_EMULATOR_REFUSE_GAPPED=1        operators refuse sources with gaps (561103), as some
+//   releases do
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,28 +19,28 @@ namespace cann_emulator {
 
 // The rules of the interface. Breaking one is recorded, whether or not the chip would have noticed.
 enum class Rule {
-  initialised,            // aclInit comes first
-  context,                // the thread has chosen a device
-  ownership,              // stream, event and memory belong to the device in use
-  live_handle,            // the handle exists (not freed, not invented)
-  pointer_class,          // memcpy kind agrees with what the pointers are
-  capacity,               // destMax covers count and does not exceed what was allocated
-  null_free,              // aclrtFree(NULL)
-  empty_allocation,       // aclrtMalloc(0)
-  free_in_flight,         // memory freed while queued work uses it
-  unsynchronised,         // a blocking copy touches memory that queued work still uses
-  out_of_bounds,          // an access outside live device memory
-  red_zone,               // bytes behind an allocation were overwritten
-  tensor_layout,          // rank > 8, negative stride or size
-  storage_coverage,       // the storage shape does not cover the view
-  alignment,              // an address that is not 32-byte aligned
-  executor_reuse,         // a one-shot executor used twice, or a foreign second phase
-  address_between_phases, // an address changed between the phases
-  workspace,              // NULL, too small, misplaced or overlapping workspace
-  dtype,                  // a type outside the operator's list
-  shape,                  // shapes that do not fit together
-  aliasing,               // an operator reads what it writes
-  event,                  // an event used against its flags or before it was recorded
+  initialised,             // aclInit comes first
+  context,                 // the thread has chosen a device
+  ownership,               // stream, event and memory belong to the device in use
+  live_handle,             // the handle exists (not freed, not invented)
+  pointer_class,           // memcpy kind agrees with what the pointers are
+  capacity,                // destMax covers count and does not exceed what was allocated
+  null_free,               // aclrtFree(NULL)
+  empty_allocation,        // aclrtMalloc(0)
+  free_in_flight,          // memory freed while queued work uses it
+  unsynchronised,          // a blocking copy touches memory that queued work still uses
+  out_of_bounds,           // an access outside live device memory
+  red_zone,                // bytes behind an allocation were overwritten
+  tensor_layout,           // rank > 8, negative stride or size
+  storage_coverage,        // the storage shape does not cover the view
+  alignment,               // an address that is not 32-byte aligned
+  executor_reuse,          // a one-shot executor used twice, or a foreign second phase
+  address_between_phases,  // an address changed between the phases
+  workspace,               // NULL, too small, misplaced or overlapping workspace
+  dtype,                   // a type outside the operator's list
+  shape,                   // shapes that do not fit together
+  aliasing,                // an operator reads what it writes
+  event,                   // an event used against its flags or before it was recorded
 };
 CANN_EMULATOR_API const char* name(Rule rule);
 
@@ -51,23 +52,28 @@ struct Violation {
 CANN_EMULATOR_API std::vector<Violation> violations();
 CANN_EMULATOR_API void clear_violations();
 
-// How the work was done. The source side counts what Contiguous does, the destination side what ViewCopy does.
+// How the work was done. The source side counts what Contiguous does, the destination side what
+// ViewCopy does.
 struct Counters {
-  uint64_t copies, copies_2d, memsets;                             // engine copies
-  uint64_t source_direct, source_broadcast, source_transpose, source_slice, source_strided_slice, source_as_strided;
+  uint64_t copies, copies_2d, memsets;  // engine copies
+  uint64_t source_direct, source_broadcast, source_transpose, source_slice, source_strided_slice,
+      source_as_strided;
   uint64_t source_ai_cpu;
-  uint64_t tensor_move, transpose, ai_core, ai_cpu;                // destination paths
+  uint64_t tensor_move, transpose, ai_core, ai_cpu;  // destination paths
   uint64_t flips, matmuls;
   uint64_t executors, repeatable_granted, repeatable_runs;
 };
 CANN_EMULATOR_API Counters counters();
 CANN_EMULATOR_API void reset_counters();
 
-// Objects that exist now. Everything zero after a clean run, but for contexts of threads that still hold a device.
+// Objects that exist now. Everything zero after a clean run, but for contexts of threads that still
+// hold a device.
 struct Live {
-  size_t device_blocks, device_bytes, host_blocks, streams, events, tensors, arrays, executors, queued_tasks;
+  size_t device_blocks, device_bytes, host_blocks, streams, events, tensors, arrays, executors,
+      queued_tasks;
   bool empty() const {
-    return !(device_blocks | host_blocks | streams | events | tensors | arrays | executors | queued_tasks);
+    return !(device_blocks | host_blocks | streams | events | tensors | arrays | executors |
+             queued_tasks);
   }
 };
 CANN_EMULATOR_API Live live();

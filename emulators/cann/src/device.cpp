@@ -35,7 +35,8 @@ void destroy_context(Call& call, uint64_t handle) {
 
 int require_device(Call& call, int32_t device) {
   if (device >= 0 && device < static_cast<int32_t>(call.s.devices.size())) return 0;
-  return call.refused(ACL_ERROR_RT_INVALID_DEVICEID, "device ", device, " of ", call.s.devices.size());
+  return call.refused(ACL_ERROR_RT_INVALID_DEVICEID, "device ", device, " of ",
+                      call.s.devices.size());
 }
 
 }  // namespace
@@ -105,7 +106,8 @@ aclError aclrtResetDevice(int32_t device_id) {
   if (int code = require_device(call, device_id)) return code;
   Device& device = call.s.devices[device_id];
   if (device.references == 0)
-    return call.broken(Rule::context, ACL_ERROR_RT_CONTEXT_NULL, "device ", device_id, " is not in use");
+    return call.broken(Rule::context, ACL_ERROR_RT_CONTEXT_NULL, "device ", device_id,
+                       " is not in use");
   if (--device.references == 0) {
     destroy_context(call, device.default_context);
     device.default_context = 0;
@@ -115,7 +117,9 @@ aclError aclrtResetDevice(int32_t device_id) {
 
 aclError aclrtGetDevice(int32_t* device_id) {
   Call call("aclrtGetDevice");
-  if (int code = call.require_context()) return code;
+  if (int code = call.require_initialised()) return code;
+  if (!current_context())
+    return call.refused(ACL_ERROR_RT_CONTEXT_NULL, "this thread has no device");  // a fair question
   if (!device_id) return call.refused(ACL_ERROR_INVALID_PARAM, "deviceId is NULL");
   if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
   *device_id = current_device();
@@ -137,7 +141,8 @@ aclError aclrtDestroyContext(aclrtContext context) {
   Call call("aclrtDestroyContext");
   Context* found = find_context(call.s, address_of(context));
   if (!found || found->is_default)
-    return call.broken(Rule::live_handle, ACL_ERROR_RT_INVALID_HANDLE, "no such context, or a default one");
+    return call.broken(Rule::live_handle, ACL_ERROR_RT_INVALID_HANDLE,
+                       "no such context, or a default one");
   destroy_context(call, address_of(context));
   return ACL_SUCCESS;
 }
@@ -154,7 +159,8 @@ aclError aclrtSetCurrentContext(aclrtContext context) {
 aclError aclrtGetCurrentContext(aclrtContext* context) {
   Call call("aclrtGetCurrentContext");
   if (!context) return call.refused(ACL_ERROR_INVALID_PARAM, "context is NULL");
-  if (!current_context()) return call.refused(ACL_ERROR_RT_CONTEXT_NULL, "this thread has no context");
+  if (!current_context())
+    return call.refused(ACL_ERROR_RT_CONTEXT_NULL, "this thread has no context");
   *context = handle_of<aclrtContext>(current_context());
   return ACL_SUCCESS;
 }

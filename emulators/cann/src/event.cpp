@@ -1,4 +1,5 @@
-// Events: marks in a stream that can be waited for, asked about and timed, each only where its flags allow it.
+// Events: marks in a stream that can be waited for, asked about and timed, each only where its
+// flags allow it.
 #include "state.h"
 
 namespace cann_emulator {
@@ -6,7 +7,8 @@ namespace {
 
 constexpr size_t event_limit = 65536;
 
-aclError create_event(Call& call, aclrtEvent* event, bool can_time, bool can_wait, bool query_before_record) {
+aclError create_event(Call& call, aclrtEvent* event, bool can_time, bool can_wait,
+                      bool query_before_record) {
   if (int code = call.require_context()) return code;
   if (!event) return call.refused(ACL_ERROR_INVALID_PARAM, "event is NULL");
   if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
@@ -34,9 +36,11 @@ Event* find_timed(Call& call, aclrtEvent handle, int& code) {
   Event* event = find_event(call, handle, code);
   if (!event) return nullptr;
   if (!event->can_time)
-    code = call.broken(Rule::event, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "an event without ACL_EVENT_TIME_LINE");
+    code = call.broken(Rule::event, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+                       "an event without ACL_EVENT_TIME_LINE");
   else if (!event->recording)
-    code = call.broken(Rule::event, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "an event that was never recorded");
+    code = call.broken(Rule::event, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+                       "an event that was never recorded");
   else if (!event->recording->done)
     code = call.refused(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "an event that is not complete");
   return code ? nullptr : event;
@@ -80,7 +84,8 @@ aclError aclrtRecordEvent(aclrtEvent handle, aclrtStream stream_handle) {
   Stream* stream = find_stream(call, stream_handle, code);
   if (!stream) return code;
   if (event->device != stream->device)
-    return call.broken(Rule::ownership, ACL_ERROR_RT_STREAM_CONTEXT, "event and stream of different devices");
+    return call.broken(Rule::ownership, ACL_ERROR_RT_STREAM_CONTEXT,
+                       "event and stream of different devices");
   if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
   auto recording = std::make_shared<Recording>();
   recording->stream = stream_handle ? address_of(stream_handle)
@@ -102,10 +107,12 @@ aclError aclrtQueryEventStatus(aclrtEvent handle, aclrtEventRecordedStatus* stat
   if (!status) return call.refused(ACL_ERROR_INVALID_PARAM, "status is NULL");
   if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
   if (!event->recording) {
-    *status = event->query_before_record ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    *status = event->query_before_record ? ACL_EVENT_RECORDED_STATUS_COMPLETE
+                                         : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     return ACL_SUCCESS;
   }
-  *status = event->recording->done ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+  *status = event->recording->done ? ACL_EVENT_RECORDED_STATUS_COMPLETE
+                                   : ACL_EVENT_RECORDED_STATUS_NOT_READY;
   auto stream = call.s.streams.find(event->recording->stream);
   if (!event->recording->done && stream != call.s.streams.end()) run_one(call.s, stream->second);
   return ACL_SUCCESS;
@@ -129,11 +136,13 @@ aclError aclrtEventElapsedTime(float* ms, aclrtEvent start_handle, aclrtEvent en
   Event* end = find_timed(call, end_handle, code);
   if (!end) return code;
   if (start->recording->stream != end->recording->stream)
-    return call.broken(Rule::event, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "the events were recorded on two streams");
+    return call.broken(Rule::event, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+                       "the events were recorded on two streams");
   if (end->recording->time < start->recording->time)
     return call.refused(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "the end lies before the start");
   if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  *ms = std::chrono::duration<float, std::milli>(end->recording->time - start->recording->time).count();
+  *ms = std::chrono::duration<float, std::milli>(end->recording->time - start->recording->time)
+            .count();
   return ACL_SUCCESS;
 }
 

@@ -1,4 +1,5 @@
-// aclOpExecutor: made by a first phase, consumed by the second unless it was made repeatable in between.
+// aclOpExecutor: made by a first phase, consumed by the second unless it was made repeatable in
+// between.
 #include <algorithm>
 #include <cstring>
 
@@ -37,12 +38,16 @@ void erase(uint64_t handle) {
 
 int check_workspace(Call& call, const Executor& e, void* workspace, uint64_t size, int device) {
   if (e.workspace_size == 0) return 0;
-  if (!workspace) return call.broken(Rule::workspace, ACLNN_ERR_PARAM_NULLPTR, "workspace is NULL, ", e.workspace_size, " bytes are needed");
+  if (!workspace)
+    return call.broken(Rule::workspace, ACLNN_ERR_PARAM_NULLPTR, "workspace is NULL, ",
+                       e.workspace_size, " bytes are needed");
   if (size < e.workspace_size)
-    return call.broken(Rule::workspace, ACLNN_ERR_PARAM_NULLPTR, "workspace has ", size, " bytes, ", e.workspace_size, " are needed");
+    return call.broken(Rule::workspace, ACLNN_ERR_PARAM_NULLPTR, "workspace has ", size, " bytes, ",
+                       e.workspace_size, " are needed");
   uint64_t begin = address_of(workspace), end = begin + size;
   if (begin % 32 || !device_bytes(call.s, begin, size, device))
-    return call.broken(Rule::workspace, ACLNN_ERR_PARAM_INVALID, "workspace is no aligned live memory of device ", device);
+    return call.broken(Rule::workspace, ACLNN_ERR_PARAM_INVALID,
+                       "workspace is no aligned live memory of device ", device);
   for (const Access& access : e.launch.accesses)
     if (access.begin < end && begin < access.end)
       return call.broken(Rule::workspace, ACLNN_ERR_PARAM_INVALID, "workspace overlaps an operand");
@@ -70,16 +75,19 @@ int launch(Call& call, Executor& e, void* workspace, uint64_t size, aclrtStream 
   return 0;
 }
 
-aclnnStatus set_address(const char* name, aclOpExecutor* executor, size_t index, aclTensor* tensor, void* address, bool output) {
+aclnnStatus set_address(const char* name, aclOpExecutor* executor, size_t index, aclTensor* tensor,
+                        void* address, bool output) {
   Call call(name);
   int code = 0;
   Executor* e = find_executor(call, executor, code);
   if (!e) return code;  // nothing is stored, unlike on the chip, where it happens to work
   if (!e->repeatable)
-    return call.broken(Rule::address_between_phases, ACLNN_ERR_PARAM_INVALID, "the executor is not repeatable");
+    return call.broken(Rule::address_between_phases, ACLNN_ERR_PARAM_INVALID,
+                       "the executor is not repeatable");
   size_t position = output ? e->tensors.size() - 1 + index : index;
   if (position >= e->tensors.size() || e->tensors[position] != address_of(tensor))
-    return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "tensor ", index, " is not that operand");
+    return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "tensor ", index,
+                       " is not that operand");
   meta().tensors[e->tensors[position]].address = address_of(address);
   e->launch = e->bind();
   return ACLNN_SUCCESS;
@@ -87,7 +95,8 @@ aclnnStatus set_address(const char* name, aclOpExecutor* executor, size_t index,
 
 }  // namespace
 
-int finish_first_phase(Call& call, Executor executor, uint64_t* workspace_size, aclOpExecutor** out) {
+int finish_first_phase(Call& call, Executor executor, uint64_t* workspace_size,
+                       aclOpExecutor** out) {
   if (call.must_fail()) return ACLNN_ERR_INNER_CREATE_EXECUTOR;
   ++call.s.counters.executors;
   *workspace_size = executor.workspace_size;
@@ -99,16 +108,20 @@ int finish_first_phase(Call& call, Executor executor, uint64_t* workspace_size, 
   return ACLNN_SUCCESS;
 }
 
-aclnnStatus second_phase(const char* op, void* workspace, uint64_t size, aclOpExecutor* handle, aclrtStream stream) {
+aclnnStatus second_phase(const char* op, void* workspace, uint64_t size, aclOpExecutor* handle,
+                         aclrtStream stream) {
   Call call(op);
   int code = 0;
   Executor* e = find_executor(call, handle, code);
   if (!e) return code;
   if (std::strcmp(e->op, op) != 0)
-    return call.broken(Rule::executor_reuse, ACLNN_ERR_PARAM_INVALID, "the executor was made for ", e->op);
-  bool alive = std::all_of(e->tensors.begin(), e->tensors.end(), [](uint64_t t) { return meta().tensors.count(t) != 0; });
+    return call.broken(Rule::executor_reuse, ACLNN_ERR_PARAM_INVALID, "the executor was made for ",
+                       e->op);
+  bool alive = std::all_of(e->tensors.begin(), e->tensors.end(),
+                           [](uint64_t t) { return meta().tensors.count(t) != 0; });
   if (!alive)
-    code = call.broken(Rule::live_handle, ACLNN_ERR_PARAM_INVALID, "an operand's tensor was destroyed before the second phase");
+    code = call.broken(Rule::live_handle, ACLNN_ERR_PARAM_INVALID,
+                       "an operand's tensor was destroyed before the second phase");
   else
     code = launch(call, *e, workspace, size, stream);
   if (!e->repeatable) {
@@ -148,16 +161,20 @@ aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
   return ACLNN_SUCCESS;
 }
 
-aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* address) {
+aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                             void* address) {
   return set_address("aclSetTensorAddr", executor, index, tensor, address, false);
 }
-aclnnStatus AclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* address) {
+aclnnStatus AclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                             void* address) {
   return set_address("AclSetTensorAddr", executor, index, tensor, address, false);
 }
-aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* address) {
+aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                                  void* address) {
   return set_address("aclSetInputTensorAddr", executor, index, tensor, address, false);
 }
-aclnnStatus aclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* address) {
+aclnnStatus aclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                                   void* address) {
   return set_address("aclSetOutputTensorAddr", executor, index, tensor, address, true);
 }
 

@@ -1,5 +1,6 @@
-// Device and pinned memory. A device address lies in a range that the host cannot touch (PROT_NONE), so a client that
-// dereferences one stops at once; new memory is poisoned and has a red zone behind it.
+// Device and pinned memory. A device address lies in a range that the host cannot touch
+// (PROT_NONE), so a client that dereferences one stops at once; new memory is poisoned and has a
+// red zone behind it.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -26,7 +27,8 @@ bool reserve_addresses(State& s) {
   return s.arena_end != 0;
 }
 
-// Addresses are handed out in ascending order, 64-byte but never 128-byte aligned, and reused only after a full round.
+// Addresses are handed out in ascending order, 64-byte but never 128-byte aligned, and reused only
+// after a full round.
 uint64_t place(State& s, size_t bytes) {
   uint64_t span = (bytes + 4 * address_step - 1) / (2 * address_step) * (2 * address_step);
   for (int round = 0; round < 2; ++round) {
@@ -35,7 +37,8 @@ uint64_t place(State& s, size_t bytes) {
     if (next != s.blocks.begin()) {
       auto before = std::prev(next);
       uint64_t end = before->first + before->second.bytes.size();
-      base = std::max(base, ((end + 2 * address_step - 1) & ~(2 * address_step - 1)) | address_step);
+      base =
+          std::max(base, ((end + 2 * address_step - 1) & ~(2 * address_step - 1)) | address_step);
     }
     while (next != s.blocks.end() && next->first < base + span) {
       uint64_t end = next->first + next->second.bytes.size();
@@ -58,8 +61,10 @@ aclError allocate(Call& call, void** p, size_t size, size_t slack) {
   if (call.must_fail()) return ACL_ERROR_RT_DEVICE_OOM;
   State& s = call.s;
   Device& device = s.devices[current_device()];
-  if (size > s.memory_per_device || device.used > s.memory_per_device - size || !reserve_addresses(s))
-    return call.refused(ACL_ERROR_RT_DEVICE_OOM, size, " bytes asked, ", s.memory_per_device - device.used, " free");
+  if (size > s.memory_per_device || device.used > s.memory_per_device - size ||
+      !reserve_addresses(s))
+    return call.refused(ACL_ERROR_RT_DEVICE_OOM, size, " bytes asked, ",
+                        s.memory_per_device - device.used, " free");
   size_t usable = (size + 31) / 32 * 32 + slack;
   uint64_t base = place(s, usable + red_zone);
   if (!base) return call.refused(ACL_ERROR_RT_DEVICE_OOM, "no address range of ", size, " bytes");
@@ -112,7 +117,8 @@ bool check_red_zones(Call& call) {
   bool intact = true;
   for (auto& [base, block] : call.s.blocks)
     if (!red_zone_intact(block)) {
-      call.broken(Rule::red_zone, 0, "bytes behind the allocation of ", block.size, " were written");
+      call.broken(Rule::red_zone, 0, "bytes behind the allocation of ", block.size,
+                  " were written");
       std::fill(block.bytes.begin() + static_cast<ptrdiff_t>(block.size), block.bytes.end(), red);
       intact = false;
     }
@@ -141,12 +147,16 @@ aclError aclrtFree(void* p) {
   if (!p) return call.broken(Rule::null_free, ACL_ERROR_INVALID_PARAM, "devPtr is NULL");
   auto it = call.s.blocks.find(address_of(p));
   if (it == call.s.blocks.end())
-    return call.broken(Rule::live_handle, ACL_ERROR_RT_PARAM_INVALID, "not the start of a live allocation: ", p);
+    return call.broken(Rule::live_handle, ACL_ERROR_RT_PARAM_INVALID,
+                       "not the start of a live allocation: ", p);
   if (it->second.device != current_device())
-    return call.broken(Rule::ownership, ACL_ERROR_RT_PARAM_INVALID, "memory of device ", it->second.device);
+    return call.broken(Rule::ownership, ACL_ERROR_RT_PARAM_INVALID, "memory of device ",
+                       it->second.device);
   if (in_flight(call.s, it->first, it->first + it->second.size, true))
-    return call.broken(Rule::free_in_flight, ACL_ERROR_RT_INTERNAL_ERROR, it->second.size, " bytes are in use by queued work");
-  if (!red_zone_intact(it->second)) call.broken(Rule::red_zone, 0, "bytes behind the allocation were written");
+    return call.broken(Rule::free_in_flight, ACL_ERROR_RT_INTERNAL_ERROR, it->second.size,
+                       " bytes are in use by queued work");
+  if (!red_zone_intact(it->second))
+    call.broken(Rule::red_zone, 0, "bytes behind the allocation were written");
   call.s.devices[it->second.device].used -= it->second.size;
   call.s.blocks.erase(it);
   return ACL_SUCCESS;
@@ -159,7 +169,8 @@ aclError aclrtMallocHost(void** p, size_t size) {
   if (size == 0) return call.broken(Rule::empty_allocation, ACL_ERROR_INVALID_PARAM, "size is 0");
   if (call.must_fail()) return ACL_ERROR_RT_MEMORY_ALLOCATION;
   std::unique_ptr<unsigned char[]> bytes(new (std::nothrow) unsigned char[size]);
-  if (!bytes) return call.refused(ACL_ERROR_RT_MEMORY_ALLOCATION, "the host has no ", size, " bytes");
+  if (!bytes)
+    return call.refused(ACL_ERROR_RT_MEMORY_ALLOCATION, "the host has no ", size, " bytes");
   std::memset(bytes.get(), poison, size);
   *p = bytes.get();
   call.s.host_blocks[address_of(*p)] = {size, std::move(bytes)};
@@ -173,7 +184,8 @@ aclError aclrtFreeHost(void* p) {
   if (it == call.s.host_blocks.end())
     return call.broken(Rule::live_handle, ACL_ERROR_RT_PARAM_INVALID, "not pinned memory: ", p);
   if (in_flight(call.s, it->first, it->first + it->second.size, true))
-    return call.broken(Rule::free_in_flight, ACL_ERROR_RT_INTERNAL_ERROR, it->second.size, " pinned bytes are in use by queued work");
+    return call.broken(Rule::free_in_flight, ACL_ERROR_RT_INTERNAL_ERROR, it->second.size,
+                       " pinned bytes are in use by queued work");
   call.s.host_blocks.erase(it);
   return ACL_SUCCESS;
 }

@@ -1,4 +1,5 @@
-// Tensors, arrays and executors of the two-phase operators, and the checks that every operator's first phase makes.
+// Tensors, arrays and executors of the two-phase operators, and the checks that every operator's
+// first phase makes.
 #pragma once
 #include <map>
 
@@ -17,15 +18,18 @@ struct Tensor {
   int64_t count() const;
   int64_t last_element() const;  // offset + sum of stride * (dim - 1)
   bool contiguous() const;
-  uint64_t first_byte() const { return address + static_cast<uint64_t>(offset) * size_of_element(); }
-  size_t span() const;           // bytes from first_byte to the end of the last element
+  uint64_t first_byte() const {
+    return address + static_cast<uint64_t>(offset) * size_of_element();
+  }
+  size_t span() const;  // bytes from first_byte to the end of the last element
   size_t size_of_element() const;
 };
 
 size_t size_of(aclDataType dtype);
 bool dense_in_order(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides);
 
-// One queued operator: the operands' bytes it touches, and the work itself, which gets the workspace's bytes.
+// One queued operator: the operands' bytes it touches, and the work itself, which gets the
+// workspace's bytes.
 struct Launch {
   std::vector<Access> accesses;
   std::function<void(State&, unsigned char* workspace)> run;
@@ -37,7 +41,8 @@ struct Executor {
   std::vector<uint64_t> tensors;  // handles, inputs then output
   uint64_t workspace_size = 0;
   bool may_repeat = true;
-  std::function<Launch()> bind;   // from the addresses that the tensors have now; null: nothing to do
+  std::function<Launch()>
+      bind;  // from the addresses that the tensors have now; null: nothing to do
 
   bool repeatable = false, ran = false;
   Launch launch;
@@ -53,12 +58,14 @@ Meta& meta();
 Tensor* find_tensor(Call& call, const aclTensor* handle, const char* argument, int& code);
 
 // Layout, storage, address and dtype of one operand; 0 or the code to return.
-int check_tensor(Call& call, const Tensor& tensor, const char* argument, const std::vector<aclDataType>& dtypes,
-                 size_t max_rank = 8);
+int check_tensor(Call& call, const Tensor& tensor, const char* argument,
+                 const std::vector<aclDataType>& dtypes, size_t max_rank = 8);
 
 // First phase's end: stores the executor and hands out its handle and workspace size.
-int finish_first_phase(Call& call, Executor executor, uint64_t* workspace_size, aclOpExecutor** out);
+int finish_first_phase(Call& call, Executor executor, uint64_t* workspace_size,
+                       aclOpExecutor** out);
 // The whole second phase of operator `op`.
-aclnnStatus second_phase(const char* op, void* workspace, uint64_t workspace_size, aclOpExecutor* executor, aclrtStream stream);
+aclnnStatus second_phase(const char* op, void* workspace, uint64_t workspace_size,
+                         aclOpExecutor* executor, aclrtStream stream);
 
 }  // namespace cann_emulator

@@ -1,4 +1,5 @@
-// Reading and writing the matrix unit's number formats, and the roundings that its math modes apply.
+// Reading and writing the matrix unit's number formats, and the roundings that its math modes
+// apply.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -28,9 +29,10 @@ inline uint32_t round_mantissa(uint32_t u, int kept) {
 
 inline float half_to_float(uint16_t h) {
   int exponent = (h >> 10) & 31, mantissa = h & 1023;
-  float magnitude = exponent == 0    ? std::ldexp(static_cast<float>(mantissa), -24)
-                    : exponent == 31 ? (mantissa ? NAN : INFINITY)
-                                     : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+  float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+                    : exponent == 31
+                        ? (mantissa ? NAN : INFINITY)
+                        : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
   return h & 0x8000 ? -magnitude : magnitude;
 }
 
@@ -58,7 +60,8 @@ inline float load_number(const unsigned char* p, aclDataType dtype) {
 
 inline float round_to(float x, aclDataType dtype) {
   if (dtype == ACL_FLOAT || std::isnan(x)) return x;
-  return dtype == ACL_BF16 ? float_of(round_mantissa(bits_of(x), 7)) : half_to_float(float_to_half(x));
+  return dtype == ACL_BF16 ? float_of(round_mantissa(bits_of(x), 7))
+                           : half_to_float(float_to_half(x));
 }
 
 inline void store_number(unsigned char* p, float x, aclDataType dtype) {
@@ -66,8 +69,10 @@ inline void store_number(unsigned char* p, float x, aclDataType dtype) {
     std::memcpy(p, &x, 4);
     return;
   }
-  uint16_t h = dtype == ACL_BF16 ? static_cast<uint16_t>(std::isnan(x) ? 0x7FC0 : bits_of(round_to(x, dtype)) >> 16)
-                                 : float_to_half(x);
+  uint16_t h =
+      dtype == ACL_BF16
+          ? static_cast<uint16_t>(std::isnan(x) ? 0x7FC0 : bits_of(round_to(x, dtype)) >> 16)
+          : float_to_half(x);
   std::memcpy(p, &h, 2);
 }
 

@@ -1,5 +1,5 @@
-// aclnnInplaceCopy and aclnnFlip: Contiguous(src) -> [Flip] -> BroadcastTo -> ViewCopy(dst), with every intermediate
-// really placed in the workspace.
+// aclnnInplaceCopy and aclnnFlip: Contiguous(src) -> [Flip] -> BroadcastTo -> ViewCopy(dst), with
+// every intermediate really placed in the workspace.
 #include <algorithm>
 
 #include "aclnnop/aclnn_copy.h"
@@ -9,16 +9,21 @@
 namespace cann_emulator {
 namespace {
 
-const std::vector<aclDataType> copy_dtypes = {
-    ACL_INT8,  ACL_INT16,   ACL_INT32, ACL_INT64, ACL_UINT8, ACL_UINT16, ACL_UINT32,    ACL_UINT64,
-    ACL_FLOAT, ACL_FLOAT16, ACL_BF16,  ACL_BOOL,  ACL_DOUBLE, ACL_COMPLEX64, ACL_COMPLEX128};
-const std::vector<aclDataType> flip_dtypes = {ACL_INT8, ACL_INT16,   ACL_INT32, ACL_INT64, ACL_UINT8,     ACL_BOOL,
-                                              ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_DOUBLE, ACL_COMPLEX64, ACL_COMPLEX128};
+const std::vector<aclDataType> copy_dtypes = {ACL_INT8,   ACL_INT16,     ACL_INT32,     ACL_INT64,
+                                              ACL_UINT8,  ACL_UINT16,    ACL_UINT32,    ACL_UINT64,
+                                              ACL_FLOAT,  ACL_FLOAT16,   ACL_BF16,      ACL_BOOL,
+                                              ACL_DOUBLE, ACL_COMPLEX64, ACL_COMPLEX128};
+const std::vector<aclDataType> flip_dtypes = {ACL_INT8,  ACL_INT16,  ACL_INT32,     ACL_INT64,
+                                              ACL_UINT8, ACL_BOOL,   ACL_FLOAT,     ACL_FLOAT16,
+                                              ACL_BF16,  ACL_DOUBLE, ACL_COMPLEX64, ACL_COMPLEX128};
 
-size_t padded(int64_t elements, size_t element) { return (static_cast<size_t>(elements) * element + 511) / 512 * 512; }
+size_t padded(int64_t elements, size_t element) {
+  return (static_cast<size_t>(elements) * element + 511) / 512 * 512;
+}
 
 // Source strides lined up with the destination's dimensions; broadcast ones are 0.
-std::vector<int64_t> aligned_strides(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides, size_t rank) {
+std::vector<int64_t> aligned_strides(const std::vector<int64_t>& dims,
+                                     const std::vector<int64_t>& strides, size_t rank) {
   std::vector<int64_t> out(rank, 0);
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i] != 1) out[rank - dims.size() + i] = strides[i];
@@ -34,20 +39,26 @@ bool broadcasts(const Tensor& src, const Tensor& dst) {
 }
 
 bool has_gaps(SourcePath path) {
-  return path != SourcePath::direct && path != SourcePath::transpose && path != SourcePath::broadcast;
+  return path != SourcePath::direct && path != SourcePath::transpose &&
+         path != SourcePath::broadcast;
 }
 
-// Marks the destination's bytes and looks whether the source reads one. Only asked when the ranges meet.
+// Marks the destination's bytes and looks whether the source reads one. Only asked when the ranges
+// meet.
 bool share_bytes(const Tensor& dst, const Tensor& src) {
   uint64_t low = std::min(dst.first_byte(), src.first_byte());
   uint64_t high = std::max(dst.first_byte() + dst.span(), src.first_byte() + src.span());
-  if (dst.first_byte() >= src.first_byte() + src.span() || src.first_byte() >= dst.first_byte() + dst.span()) return false;
+  if (dst.first_byte() >= src.first_byte() + src.span() ||
+      src.first_byte() >= dst.first_byte() + dst.span())
+    return false;
   size_t element = dst.size_of_element();
   std::vector<unsigned char> marks(high - low, 0), written(element, 1);
   std::vector<int64_t> still(dst.dims.size(), 0), none(src.dims.size(), 0);
-  strided_copy(marks.data() + (dst.first_byte() - low), dst.strides, written.data(), still, dst.dims, element);
+  strided_copy(marks.data() + (dst.first_byte() - low), dst.strides, written.data(), still,
+               dst.dims, element);
   std::vector<unsigned char> read(static_cast<size_t>(src.count()) * element);
-  strided_copy(read.data(), dense_strides(src.dims), marks.data() + (src.first_byte() - low), src.strides, src.dims, element);
+  strided_copy(read.data(), dense_strides(src.dims), marks.data() + (src.first_byte() - low),
+               src.strides, src.dims, element);
   return std::find(read.begin(), read.end(), 1) != read.end();
 }
 
@@ -59,7 +70,8 @@ struct CopyWork {
 
   Launch launch() const {
     CopyWork w = *this;
-    return {{{dst.first_byte(), dst.first_byte() + dst.span(), true}, {src.first_byte(), src.first_byte() + src.span(), false}},
+    return {{{dst.first_byte(), dst.first_byte() + dst.span(), true},
+             {src.first_byte(), src.first_byte() + src.span(), false}},
             [w](State& s, unsigned char* workspace) { w.run(s, workspace); }};
   }
 
@@ -94,23 +106,28 @@ int check_paths(Call& call, const Tensor& dst, const Tensor& src) {
   TargetPath target = classify_target(dst);
   bool complex = dst.dtype == ACL_COMPLEX64 || dst.dtype == ACL_COMPLEX128;
   if (complex && target != TargetPath::tensor_move)
-    return call.broken(Rule::dtype, ACLNN_ERR_PARAM_INVALID, "complex types need a contiguous destination");
+    return call.broken(Rule::dtype, ACLNN_ERR_PARAM_INVALID,
+                       "complex types need a contiguous destination");
   if (target == TargetPath::ai_cpu && !ai_cpu_takes(dst.dtype))
-    return call.broken(Rule::dtype, ACLNN_ERR_INNER_NULLPTR, "this layout goes to the AI CPU, which does not take data type ",
+    return call.broken(Rule::dtype, ACLNN_ERR_INNER_NULLPTR,
+                       "this layout goes to the AI CPU, which does not take data type ",
                        static_cast<int>(dst.dtype));
   if (call.s.refuse_gapped && has_gaps(source))
     return call.refused(ACLNN_ERR_INNER_NULLPTR, "sources with gaps are refused on demand");
   if (share_bytes(dst, src))
-    return call.broken(Rule::aliasing, ACLNN_ERR_PARAM_INVALID, "the operator would read bytes that it writes");
+    return call.broken(Rule::aliasing, ACLNN_ERR_PARAM_INVALID,
+                       "the operator would read bytes that it writes");
   count(call.s.counters, source);
   count(call.s.counters, target);
   return 0;
 }
 
-int first_phase(Call& call, const char* op, const aclTensor* dst_handle, const aclTensor* src_handle, std::vector<int64_t> flipped,
-                bool is_flip, uint64_t* workspace_size, aclOpExecutor** executor) {
+int first_phase(Call& call, const char* op, const aclTensor* dst_handle,
+                const aclTensor* src_handle, std::vector<int64_t> flipped, bool is_flip,
+                uint64_t* workspace_size, aclOpExecutor** executor) {
   if (int code = call.require_context()) return code;
-  if (!workspace_size || !executor) return call.refused(ACLNN_ERR_PARAM_NULLPTR, "workspaceSize or executor is NULL");
+  if (!workspace_size || !executor)
+    return call.refused(ACLNN_ERR_PARAM_NULLPTR, "workspaceSize or executor is NULL");
   int code = 0;
   Tensor* dst = find_tensor(call, dst_handle, "destination", code);
   if (!dst) return code;
@@ -122,7 +139,8 @@ int first_phase(Call& call, const char* op, const aclTensor* dst_handle, const a
   if (dst->dtype != src->dtype)
     return call.broken(Rule::dtype, ACLNN_ERR_PARAM_INVALID, "casting copies are not emulated");
   if (is_flip ? dst->dims != src->dims : !broadcasts(*src, *dst))
-    return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "the source's shape does not fit the destination's");
+    return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID,
+                       "the source's shape does not fit the destination's");
   Executor e;
   e.op = op;
   e.tensors = {address_of(src_handle), address_of(dst_handle)};
@@ -135,7 +153,8 @@ int first_phase(Call& call, const char* op, const aclTensor* dst_handle, const a
   if (spread) e.workspace_size += padded(dst->count(), element);
   e.may_repeat = dst->address != src->address;
   e.bind = [ids = e.tensors, flipped, gather, spread, device = current_device()] {
-    return CopyWork{meta().tensors[ids[1]], meta().tensors[ids[0]], flipped, gather, spread, device}.launch();
+    return CopyWork{meta().tensors[ids[1]], meta().tensors[ids[0]], flipped, gather, spread, device}
+        .launch();
   };
   return finish_first_phase(call, std::move(e), workspace_size, executor);
 }
@@ -147,28 +166,33 @@ using namespace cann_emulator;
 
 extern "C" {
 
-aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor* self, const aclTensor* src, uint64_t* workspace_size,
-                                             aclOpExecutor** executor) {
+aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor* self, const aclTensor* src,
+                                             uint64_t* workspace_size, aclOpExecutor** executor) {
   Call call("aclnnInplaceCopyGetWorkspaceSize");
   return first_phase(call, "aclnnInplaceCopy", self, src, {}, false, workspace_size, executor);
 }
 
-aclnnStatus aclnnInplaceCopy(void* workspace, uint64_t size, aclOpExecutor* executor, const aclrtStream stream) {
+aclnnStatus aclnnInplaceCopy(void* workspace, uint64_t size, aclOpExecutor* executor,
+                             const aclrtStream stream) {
   return second_phase("aclnnInplaceCopy", workspace, size, executor, stream);
 }
 
-aclnnStatus aclnnFlipGetWorkspaceSize(const aclTensor* self, const aclIntArray* dims, aclTensor* out, uint64_t* workspace_size,
+aclnnStatus aclnnFlipGetWorkspaceSize(const aclTensor* self, const aclIntArray* dims,
+                                      aclTensor* out, uint64_t* workspace_size,
                                       aclOpExecutor** executor) {
   Call call("aclnnFlipGetWorkspaceSize");
   auto found = meta().arrays.find(address_of(dims));
-  if (found == meta().arrays.end()) return call.refused(ACLNN_ERR_PARAM_NULLPTR, "dims is NULL or destroyed");
+  if (found == meta().arrays.end())
+    return call.refused(ACLNN_ERR_PARAM_NULLPTR, "dims is NULL or destroyed");
   int code = 0;
   Tensor* tensor = find_tensor(call, self, "self", code);
   if (!tensor) return code;
   int64_t rank = static_cast<int64_t>(tensor->dims.size());
   std::vector<int64_t> flipped = found->second;
   for (int64_t& d : flipped) {
-    if (d < -rank || d >= rank) return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "dims holds ", d, ", the rank is ", rank);
+    if (d < -rank || d >= rank)
+      return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "dims holds ", d, ", the rank is ",
+                         rank);
     if (d < 0) d += rank;
   }
   std::sort(flipped.begin(), flipped.end());

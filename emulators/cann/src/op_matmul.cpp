@@ -1,5 +1,5 @@
-// aclnnMatmul, aclnnMm, aclnnBatchMatMul and aclnnGemm. Operands that the matrix unit cannot read are made contiguous in
-// the workspace, as on the chip; products accumulate in f32.
+// aclnnMatmul, aclnnMm, aclnnBatchMatMul and aclnnGemm. Operands that the matrix unit cannot read
+// are made contiguous in the workspace, as on the chip; products accumulate in f32.
 #include <algorithm>
 
 #include "aclnnop/aclnn_batch_matmul.h"
@@ -14,7 +14,9 @@ namespace {
 
 const std::vector<aclDataType> matrix_dtypes = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
-size_t padded(const Tensor& t) { return (static_cast<size_t>(t.count()) * t.size_of_element() + 511) / 512 * 512; }
+size_t padded(const Tensor& t) {
+  return (static_cast<size_t>(t.count()) * t.size_of_element() + 511) / 512 * 512;
+}
 
 // Dense, or dense with its last two dimensions swapped.
 bool readable(const Tensor& t) {
@@ -36,11 +38,14 @@ struct Product {
   int64_t n() const { return out.dims.back(); }
   int64_t k() const { return a.dims.back(); }
   size_t workspace() const {
-    return (readable(a) ? 0 : padded(a)) + (readable(b) ? 0 : padded(b)) + (out.contiguous() ? 0 : padded(out));
+    return (readable(a) ? 0 : padded(a)) + (readable(b) ? 0 : padded(b)) +
+           (out.contiguous() ? 0 : padded(out));
   }
 
   Launch launch() const {
-    auto access = [](const Tensor& t, bool writes) { return Access{t.first_byte(), t.first_byte() + t.span(), writes}; };
+    auto access = [](const Tensor& t, bool writes) {
+      return Access{t.first_byte(), t.first_byte() + t.span(), writes};
+    };
     Launch launch{{access(a, false), access(b, false), access(out, true)}, {}};
     if (has_c) launch.accesses.push_back(access(c, false));
     launch.run = [w = *this](State& s, unsigned char* workspace) { w.run(s, workspace); };
@@ -58,7 +63,8 @@ struct Product {
     return packed;
   }
 
-  // Offset in elements of batch `index` (counted over out's batch dimensions); a size-1 dimension broadcasts.
+  // Offset in elements of batch `index` (counted over out's batch dimensions); a size-1 dimension
+  // broadcasts.
   int64_t batch_offset(const Tensor& t, int64_t index) const {
     int64_t offset = 0;
     size_t batch_rank = out.dims.size() - 2, own = t.dims.size() - 2;
@@ -71,10 +77,12 @@ struct Product {
     return offset;
   }
 
-  std::vector<float> matrix(const unsigned char* bytes, const Tensor& t, int64_t batch, int64_t rows, int64_t columns) const {
+  std::vector<float> matrix(const unsigned char* bytes, const Tensor& t, int64_t batch,
+                            int64_t rows, int64_t columns) const {
     std::vector<float> out_values(static_cast<size_t>(rows * columns));
     size_t r = t.dims.size();
-    int64_t base = batch_offset(t, batch), row_stride = t.strides[r - 2], column_stride = t.strides[r - 1];
+    int64_t base = batch_offset(t, batch), row_stride = t.strides[r - 2],
+            column_stride = t.strides[r - 1];
     int64_t element = static_cast<int64_t>(t.size_of_element());
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j)
@@ -97,9 +105,12 @@ struct Product {
     return sums;
   }
 
-  // aclnnGemm is a product rounded to out's type, then Axpy: the extra rounding is kept. beta == 0 never reads C.
+  // aclnnGemm is a product rounded to out's type, then Axpy: the extra rounding is kept. beta == 0
+  // never reads C.
   float combine(float product, float old) const {
-    float scaled = round_to(alpha == 1 ? round_to(product, out.dtype) : alpha * round_to(product, out.dtype), out.dtype);
+    float scaled =
+        round_to(alpha == 1 ? round_to(product, out.dtype) : alpha * round_to(product, out.dtype),
+                 out.dtype);
     return has_c ? scaled + round_to(beta * old, out.dtype) : scaled;
   }
 
@@ -115,21 +126,29 @@ struct Product {
     size_t element = out.size_of_element();
     int64_t batches = out.count() / (m() * n());
     for (int64_t batch = 0; batch < batches; ++batch) {
-      std::vector<float> sums = multiply(matrix(pa, ta, batch, m(), k()), matrix(pb, tb, batch, k(), n()));
-      std::vector<float> old = has_c ? matrix(pc, c, batch, m(), n()) : std::vector<float>(sums.size(), 0.0f);
+      std::vector<float> sums =
+          multiply(matrix(pa, ta, batch, m(), k()), matrix(pb, tb, batch, k(), n()));
+      std::vector<float> old =
+          has_c ? matrix(pc, c, batch, m(), n()) : std::vector<float>(sums.size(), 0.0f);
       for (size_t i = 0; i < sums.size(); ++i)
-        store_number(result + (static_cast<size_t>(batch * m() * n()) + i) * element, combine(sums[i], old[i]), out.dtype);
+        store_number(result + (static_cast<size_t>(batch * m() * n()) + i) * element,
+                     combine(sums[i], old[i]), out.dtype);
     }
-    if (result != target) strided_copy(target, out.strides, result, tout.strides, out.dims, element);
+    if (result != target)
+      strided_copy(target, out.strides, result, tout.strides, out.dims, element);
   }
 };
 
 int check_shapes(Call& call, const Product& p, size_t rank_limit) {
-  auto rank_fits = [&](const Tensor& t) { return t.dims.size() >= 2 && t.dims.size() <= rank_limit; };
+  auto rank_fits = [&](const Tensor& t) {
+    return t.dims.size() >= 2 && t.dims.size() <= rank_limit;
+  };
   if (!rank_fits(p.a) || !rank_fits(p.b) || !rank_fits(p.out))
-    return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "ranks ", p.a.dims.size(), ", ", p.b.dims.size(), ", ", p.out.dims.size());
+    return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "ranks ", p.a.dims.size(), ", ",
+                       p.b.dims.size(), ", ", p.out.dims.size());
   size_t ra = p.a.dims.size(), rb = p.b.dims.size(), ro = p.out.dims.size();
-  if (p.a.dims[ra - 2] != p.m() || p.b.dims[rb - 1] != p.n() || p.b.dims[rb - 2] != p.k() || std::max(ra, rb) != ro)
+  if (p.a.dims[ra - 2] != p.m() || p.b.dims[rb - 1] != p.n() || p.b.dims[rb - 2] != p.k() ||
+      std::max(ra, rb) != ro)
     return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "the matrices do not fit together");
   for (size_t i = 2; i < ro; ++i) {
     int64_t want = p.out.dims[ro - 1 - i];
@@ -137,14 +156,16 @@ int check_shapes(Call& call, const Product& p, size_t rank_limit) {
     if ((da != want && da != 1) || (db != want && db != 1) || (da != want && db != want))
       return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "the batches do not fit together");
   }
-  if (p.has_c && p.c.dims != p.out.dims) return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "C and out differ in shape");
+  if (p.has_c && p.c.dims != p.out.dims)
+    return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "C and out differ in shape");
   return 0;
 }
 
 int check_types(Call& call, const Product& p) {
   if (p.a.dtype != p.b.dtype || p.a.dtype != p.out.dtype || (p.has_c && p.c.dtype != p.out.dtype))
     return call.broken(Rule::dtype, ACLNN_ERR_PARAM_INVALID, "the operands differ in data type");
-  if (p.mode < 0 || p.mode > 4) return call.refused(ACLNN_ERR_PARAM_INVALID, "cubeMathType ", static_cast<int>(p.mode));
+  if (p.mode < 0 || p.mode > 4)
+    return call.refused(ACLNN_ERR_PARAM_INVALID, "cubeMathType ", static_cast<int>(p.mode));
   return 0;
 }
 
@@ -154,7 +175,8 @@ bool overlap(const Tensor& x, const Tensor& y) {
 
 // out may be C itself, and nothing else may overlap out. Checked on ranges: stricter than the chip.
 int check_aliasing(Call& call, const Product& p) {
-  bool same_as_c = p.has_c && p.c.first_byte() == p.out.first_byte() && p.c.strides == p.out.strides;
+  bool same_as_c =
+      p.has_c && p.c.first_byte() == p.out.first_byte() && p.c.strides == p.out.strides;
   if (overlap(p.a, p.out) || overlap(p.b, p.out) || (p.has_c && !same_as_c && overlap(p.c, p.out)))
     return call.broken(Rule::aliasing, ACLNN_ERR_PARAM_INVALID, "out overlaps an operand");
   return 0;
@@ -172,7 +194,8 @@ int load_operands(Call& call, const Operands& handles, Product& p) {
     into = *found;
     return check_tensor(call, into, name, matrix_dtypes);
   };
-  if ((code = load(handles.a, "self", p.a)) || (code = load(handles.b, "mat2", p.b)) || (code = load(handles.out, "out", p.out)))
+  if ((code = load(handles.a, "self", p.a)) || (code = load(handles.b, "mat2", p.b)) ||
+      (code = load(handles.out, "out", p.out)))
     return code;
   return p.has_c ? load(handles.c, "C", p.c) : 0;
 }
@@ -184,10 +207,12 @@ void swap_last(Tensor& t) {
   std::swap(t.strides[r - 1], t.strides[r - 2]);
 }
 
-int matmul_first_phase(Call& call, const char* op, const Operands& handles, Product p, size_t rank_limit, bool trans_a,
-                       bool trans_b, uint64_t* workspace_size, aclOpExecutor** executor) {
+int matmul_first_phase(Call& call, const char* op, const Operands& handles, Product p,
+                       size_t rank_limit, bool trans_a, bool trans_b, uint64_t* workspace_size,
+                       aclOpExecutor** executor) {
   if (int code = call.require_context()) return code;
-  if (!workspace_size || !executor) return call.refused(ACLNN_ERR_PARAM_NULLPTR, "workspaceSize or executor is NULL");
+  if (!workspace_size || !executor)
+    return call.refused(ACLNN_ERR_PARAM_NULLPTR, "workspaceSize or executor is NULL");
   if (int code = load_operands(call, handles, p)) return code;
   if (trans_a) swap_last(p.a);
   if (trans_b) swap_last(p.b);
@@ -222,41 +247,50 @@ using namespace cann_emulator;
 
 extern "C" {
 
-aclnnStatus aclnnMatmulGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2, aclTensor* out, int8_t cube_math_type,
+aclnnStatus aclnnMatmulGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2,
+                                        aclTensor* out, int8_t cube_math_type,
                                         uint64_t* workspace_size, aclOpExecutor** executor) {
   Call call("aclnnMatmulGetWorkspaceSize");
   Product p;
   p.mode = cube_math_type;
-  return matmul_first_phase(call, "aclnnMatmul", {self, mat2, nullptr, out}, p, 6, false, false, workspace_size, executor);
+  return matmul_first_phase(call, "aclnnMatmul", {self, mat2, nullptr, out}, p, 6, false, false,
+                            workspace_size, executor);
 }
-aclnnStatus aclnnMatmul(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {
+aclnnStatus aclnnMatmul(void* workspace, uint64_t size, aclOpExecutor* executor,
+                        aclrtStream stream) {
   return second_phase("aclnnMatmul", workspace, size, executor, stream);
 }
 
-aclnnStatus aclnnMmGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2, aclTensor* out, int8_t cube_math_type,
-                                    uint64_t* workspace_size, aclOpExecutor** executor) {
+aclnnStatus aclnnMmGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2, aclTensor* out,
+                                    int8_t cube_math_type, uint64_t* workspace_size,
+                                    aclOpExecutor** executor) {
   Call call("aclnnMmGetWorkspaceSize");
   Product p;
   p.mode = cube_math_type;
-  return matmul_first_phase(call, "aclnnMm", {self, mat2, nullptr, out}, p, 2, false, false, workspace_size, executor);
+  return matmul_first_phase(call, "aclnnMm", {self, mat2, nullptr, out}, p, 2, false, false,
+                            workspace_size, executor);
 }
 aclnnStatus aclnnMm(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {
   return second_phase("aclnnMm", workspace, size, executor, stream);
 }
 
-aclnnStatus aclnnBatchMatMulGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2, aclTensor* out, int8_t cube_math_type,
+aclnnStatus aclnnBatchMatMulGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2,
+                                             aclTensor* out, int8_t cube_math_type,
                                              uint64_t* workspace_size, aclOpExecutor** executor) {
   Call call("aclnnBatchMatMulGetWorkspaceSize");
   Product p;
   p.mode = cube_math_type;
-  return matmul_first_phase(call, "aclnnBatchMatMul", {self, mat2, nullptr, out}, p, 3, false, false, workspace_size, executor);
+  return matmul_first_phase(call, "aclnnBatchMatMul", {self, mat2, nullptr, out}, p, 3, false,
+                            false, workspace_size, executor);
 }
-aclnnStatus aclnnBatchMatMul(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {
+aclnnStatus aclnnBatchMatMul(void* workspace, uint64_t size, aclOpExecutor* executor,
+                             aclrtStream stream) {
   return second_phase("aclnnBatchMatMul", workspace, size, executor, stream);
 }
 
-aclnnStatus aclnnGemmGetWorkspaceSize(const aclTensor* a, const aclTensor* b, const aclTensor* c, float alpha, float beta,
-                                      int64_t trans_a, int64_t trans_b, aclTensor* out, int8_t cube_math_type,
+aclnnStatus aclnnGemmGetWorkspaceSize(const aclTensor* a, const aclTensor* b, const aclTensor* c,
+                                      float alpha, float beta, int64_t trans_a, int64_t trans_b,
+                                      aclTensor* out, int8_t cube_math_type,
                                       uint64_t* workspace_size, aclOpExecutor** executor) {
   Call call("aclnnGemmGetWorkspaceSize");
   if (!c) return call.refused(ACLNN_ERR_PARAM_NULLPTR, "C is NULL");
@@ -265,7 +299,8 @@ aclnnStatus aclnnGemmGetWorkspaceSize(const aclTensor* a, const aclTensor* b, co
   p.alpha = alpha;
   p.beta = beta;
   p.has_c = beta != 0;
-  return matmul_first_phase(call, "aclnnGemm", {a, b, c, out}, p, 2, trans_a != 0, trans_b != 0, workspace_size, executor);
+  return matmul_first_phase(call, "aclnnGemm", {a, b, c, out}, p, 2, trans_a != 0, trans_b != 0,
+                            workspace_size, executor);
 }
 aclnnStatus aclnnGemm(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {
   return second_phase("aclnnGemm", workspace, size, executor, stream);

@@ -1,4 +1,5 @@
-// The record of broken rules, the thread's last message, faults on demand, and the queries of cann_emulator.h.
+// The record of broken rules, the thread's last message, faults on demand, and the queries of
+// cann_emulator.h.
 #include "state.h"
 
 #include <cstdlib>
@@ -15,19 +16,35 @@ uint64_t number_from_environment(const char* name, uint64_t otherwise) {
   return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-constexpr const char* rule_names[] = {
-    "initialised",     "context",        "ownership",        "live_handle",
-    "pointer_class",   "capacity",       "null_free",        "empty_allocation",
-    "free_in_flight",  "unsynchronised", "out_of_bounds",    "red_zone",
-    "tensor_layout",   "storage_coverage", "alignment",      "executor_reuse",
-    "address_between_phases", "workspace", "dtype",          "shape",
-    "aliasing",        "event"};
+constexpr const char* rule_names[] = {"initialised",
+                                      "context",
+                                      "ownership",
+                                      "live_handle",
+                                      "pointer_class",
+                                      "capacity",
+                                      "null_free",
+                                      "empty_allocation",
+                                      "free_in_flight",
+                                      "unsynchronised",
+                                      "out_of_bounds",
+                                      "red_zone",
+                                      "tensor_layout",
+                                      "storage_coverage",
+                                      "alignment",
+                                      "executor_reuse",
+                                      "address_between_phases",
+                                      "workspace",
+                                      "dtype",
+                                      "shape",
+                                      "aliasing",
+                                      "event"};
 static_assert(std::size(rule_names) == static_cast<size_t>(Rule::event) + 1);
 
 }  // namespace
 
 State& state() {
-  static State& s = *new State;  // never destroyed: clients may call from their own static destructors
+  static State& s =
+      *new State;  // never destroyed: clients may call from their own static destructors
   return s;
 }
 
@@ -72,7 +89,8 @@ int Call::require_initialised() {
 int Call::require_context() {
   if (int code = require_initialised()) return code;
   if (current_context()) return 0;
-  return broken(Rule::context, ACL_ERROR_RT_CONTEXT_NULL, "this thread has no device: call aclrtSetDevice");
+  return broken(Rule::context, ACL_ERROR_RT_CONTEXT_NULL,
+                "this thread has no device: call aclrtSetDevice");
 }
 
 const char* name(Rule rule) { return rule_names[static_cast<size_t>(rule)]; }

@@ -1,4 +1,5 @@
-// The emulator's one state, guarded by one recursive lock: devices, memory, streams, events, and the record of broken rules.
+// The emulator's one state, guarded by one recursive lock: devices, memory, streams, events, and
+// the record of broken rules.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -44,7 +45,8 @@ struct Stream {
   std::deque<Task> queue;
 };
 
-// One recording of an event; the event's next recording makes a new one, so waits keep what they saw.
+// One recording of an event; the event's next recording makes a new one, so waits keep what they
+// saw.
 struct Recording {
   uint64_t stream = 0;
   bool done = false;
@@ -57,10 +59,11 @@ struct Event {
   std::shared_ptr<Recording> recording;
 };
 
-// Device memory: the address lies in a reserved range that the host cannot touch; the bytes live in `bytes`.
+// Device memory: the address lies in a reserved range that the host cannot touch; the bytes live in
+// `bytes`.
 struct Block {
   int device = 0;
-  size_t size = 0;                  // what the client asked for
+  size_t size = 0;                   // what the client asked for
   std::vector<unsigned char> bytes;  // rounded up, and a red zone behind
 };
 
@@ -81,7 +84,8 @@ struct State {
   std::vector<Device> devices;
   size_t memory_per_device = 0;
 
-  uint64_t next_handle = 0x5AC0000000000010;  // never reused, never a valid address: stale handles are always caught
+  uint64_t next_handle =
+      0x5AC0000000000010;  // never reused, never a valid address: stale handles are always caught
   std::map<uint64_t, Context> contexts;
   std::map<uint64_t, Stream> streams;
   std::map<uint64_t, Event> events;
@@ -99,7 +103,8 @@ struct State {
 State& state();
 void configure(State& s);  // reads the environment once
 
-// Scope of one API call: holds the lock, knows the call's name, turns a broken rule into a record, a message and a code.
+// Scope of one API call: holds the lock, knows the call's name, turns a broken rule into a record,
+// a message and a code.
 class Call {
  public:
   explicit Call(const char* name);
@@ -115,7 +120,8 @@ class Call {
     return record(rule, code, join(parts...));
   }
   template <class... Parts>
-  int refused(int code, const Parts&... parts) {  // a legal request that cannot be met: no rule was broken
+  int refused(int code,
+              const Parts&... parts) {  // a legal request that cannot be met: no rule was broken
     return message(code, join(parts...));
   }
   // 0 when aclInit was called and the thread has a device; otherwise the error code.
@@ -136,9 +142,9 @@ class Call {
 };
 
 // Devices and contexts (device.cpp)
-uint64_t current_context();                      // 0: none
+uint64_t current_context();  // 0: none
 Context* find_context(State& s, uint64_t handle);
-int current_device();                            // -1: none
+int current_device();  // -1: none
 
 // Streams (stream.cpp). A null handle is the current context's default stream.
 Stream* find_stream(Call& call, aclrtStream handle, int& code);
@@ -158,6 +164,8 @@ bool check_red_zones(Call& call);
 
 inline uint64_t address_of(const void* p) { return reinterpret_cast<uint64_t>(p); }
 template <class T>
-T handle_of(uint64_t id) { return reinterpret_cast<T>(id); }
+T handle_of(uint64_t id) {
+  return reinterpret_cast<T>(id);
+}
 
 }  // namespace cann_emulator

@@ -1,5 +1,5 @@
-// Streams are queues that run late: at a synchronisation, a query, a wait, or when full. Late is legal, and shows every
-// client that frees, reuses or reads memory too early.
+// Streams are queues that run late: at a synchronisation, a query, a wait, or when full. Late is
+// legal, and shows every client that frees, reuses or reads memory too early.
 #include "state.h"
 
 namespace cann_emulator {
@@ -46,15 +46,17 @@ aclError synchronize(Call& call, aclrtStream handle) {
 Stream* find_stream(Call& call, aclrtStream handle, int& code) {
   code = call.require_context();
   if (code) return nullptr;
-  uint64_t id = handle ? address_of(handle) : find_context(call.s, current_context())->default_stream;
+  uint64_t id =
+      handle ? address_of(handle) : find_context(call.s, current_context())->default_stream;
   auto it = call.s.streams.find(id);
   if (it == call.s.streams.end()) {
     code = call.broken(Rule::live_handle, ACL_ERROR_RT_INVALID_HANDLE, "no such stream: ", handle);
     return nullptr;
   }
   if (it->second.context != current_context()) {
-    code = call.broken(Rule::ownership, ACL_ERROR_RT_STREAM_CONTEXT, "the stream belongs to device ",
-                       it->second.device, " or another context, the thread uses device ", current_device());
+    code = call.broken(Rule::ownership, ACL_ERROR_RT_STREAM_CONTEXT,
+                       "the stream belongs to device ", it->second.device,
+                       " or another context, the thread uses device ", current_device());
     return nullptr;
   }
   return &it->second;
@@ -76,7 +78,8 @@ void run_all(State& s, Stream& stream) {
 
 void run_until(State& s, const Recording& recording) {
   auto it = s.streams.find(recording.stream);
-  while (it != s.streams.end() && !recording.done && !it->second.queue.empty() && !it->second.running)
+  while (it != s.streams.end() && !recording.done && !it->second.queue.empty() &&
+         !it->second.running)
     run_one(s, it->second);
 }
 

@@ -1,4 +1,5 @@
-// aclTensor and aclIntArray: creation, destruction, addresses, and the checks common to all operators.
+// aclTensor and aclIntArray: creation, destruction, addresses, and the checks common to all
+// operators.
 #include <algorithm>
 
 #include "meta.h"
@@ -21,12 +22,28 @@ Meta& meta() {
 
 size_t size_of(aclDataType dtype) {
   switch (dtype) {
-    case ACL_INT8: case ACL_UINT8: case ACL_BOOL: return 1;
-    case ACL_INT16: case ACL_UINT16: case ACL_FLOAT16: case ACL_BF16: return 2;
-    case ACL_INT32: case ACL_UINT32: case ACL_FLOAT: return 4;
-    case ACL_INT64: case ACL_UINT64: case ACL_DOUBLE: case ACL_COMPLEX64: return 8;
-    case ACL_COMPLEX128: return 16;
-    default: return 0;
+    case ACL_INT8:
+    case ACL_UINT8:
+    case ACL_BOOL:
+      return 1;
+    case ACL_INT16:
+    case ACL_UINT16:
+    case ACL_FLOAT16:
+    case ACL_BF16:
+      return 2;
+    case ACL_INT32:
+    case ACL_UINT32:
+    case ACL_FLOAT:
+      return 4;
+    case ACL_INT64:
+    case ACL_UINT64:
+    case ACL_DOUBLE:
+    case ACL_COMPLEX64:
+      return 8;
+    case ACL_COMPLEX128:
+      return 16;
+    default:
+      return 0;
   }
 }
 
@@ -74,12 +91,16 @@ namespace {
 
 int check_layout(Call& call, const Tensor& t, const char* argument, size_t max_rank) {
   if (t.dims.size() > max_rank)
-    return call.broken(Rule::tensor_layout, ACLNN_ERR_PARAM_INVALID, argument, " has rank ", t.dims.size(), ", the limit is ", max_rank);
+    return call.broken(Rule::tensor_layout, ACLNN_ERR_PARAM_INVALID, argument, " has rank ",
+                       t.dims.size(), ", the limit is ", max_rank);
   for (size_t i = 0; i < t.dims.size(); ++i)
     if (t.dims[i] < 0 || t.strides[i] < 0)
-      return call.broken(Rule::tensor_layout, ACLNN_ERR_PARAM_INVALID, argument, " has size ", t.dims[i], " and stride ",
-                         t.strides[i], " at dimension ", i, "; both must not be negative");
-  if (t.offset < 0) return call.broken(Rule::tensor_layout, ACLNN_ERR_PARAM_INVALID, argument, " has a negative offset");
+      return call.broken(Rule::tensor_layout, ACLNN_ERR_PARAM_INVALID, argument, " has size ",
+                         t.dims[i], " and stride ", t.strides[i], " at dimension ", i,
+                         "; both must not be negative");
+  if (t.offset < 0)
+    return call.broken(Rule::tensor_layout, ACLNN_ERR_PARAM_INVALID, argument,
+                       " has a negative offset");
   return 0;
 }
 
@@ -87,24 +108,27 @@ int check_storage(Call& call, const Tensor& t, const char* argument) {
   int64_t storage = 1;
   for (int64_t dim : t.storage) storage *= dim;
   if (t.last_element() + 1 > storage)
-    return call.broken(Rule::storage_coverage, ACLNN_ERR_INNER_NULLPTR, argument, ": the view needs ", t.last_element() + 1,
-                       " elements, the storage has ", storage);
+    return call.broken(Rule::storage_coverage, ACLNN_ERR_INNER_NULLPTR, argument,
+                       ": the view needs ", t.last_element() + 1, " elements, the storage has ",
+                       storage);
   if (!t.address) return call.refused(ACLNN_ERR_PARAM_NULLPTR, argument, " has no address");
   if (t.address % 32)
-    return call.broken(Rule::alignment, ACLNN_ERR_PARAM_INVALID, argument, ": the address is not 32-byte aligned; use the offset");
+    return call.broken(Rule::alignment, ACLNN_ERR_PARAM_INVALID, argument,
+                       ": the address is not 32-byte aligned; use the offset");
   size_t bytes = static_cast<size_t>(storage) * t.size_of_element();
   if (!device_bytes(call.s, t.address, bytes, current_device()))
-    return call.broken(Rule::out_of_bounds, ACLNN_ERR_RUNTIME_ERROR, argument, ": the storage of ", bytes,
-                       " bytes is not live memory of device ", current_device());
+    return call.broken(Rule::out_of_bounds, ACLNN_ERR_RUNTIME_ERROR, argument, ": the storage of ",
+                       bytes, " bytes is not live memory of device ", current_device());
   return 0;
 }
 
 }  // namespace
 
-int check_tensor(Call& call, const Tensor& t, const char* argument, const std::vector<aclDataType>& dtypes, size_t max_rank) {
+int check_tensor(Call& call, const Tensor& t, const char* argument,
+                 const std::vector<aclDataType>& dtypes, size_t max_rank) {
   if (std::find(dtypes.begin(), dtypes.end(), t.dtype) == dtypes.end())
-    return call.broken(Rule::dtype, ACLNN_ERR_PARAM_INVALID, argument, " has data type ", static_cast<int>(t.dtype),
-                       ", which the operator does not take");
+    return call.broken(Rule::dtype, ACLNN_ERR_PARAM_INVALID, argument, " has data type ",
+                       static_cast<int>(t.dtype), ", which the operator does not take");
   if (int code = check_layout(call, t, argument, max_rank)) return code;
   return t.count() == 0 ? 0 : check_storage(call, t, argument);
 }
@@ -115,8 +139,9 @@ using namespace cann_emulator;
 
 extern "C" {
 
-aclTensor* aclCreateTensor(const int64_t* dims, uint64_t rank, aclDataType dtype, const int64_t* strides, int64_t offset,
-                           aclFormat, const int64_t* storage, uint64_t storage_rank, void* data) {
+aclTensor* aclCreateTensor(const int64_t* dims, uint64_t rank, aclDataType dtype,
+                           const int64_t* strides, int64_t offset, aclFormat,
+                           const int64_t* storage, uint64_t storage_rank, void* data) {
   Call call("aclCreateTensor");
   if ((rank && !dims) || (storage_rank && !storage)) {
     call.refused(0, "dims are NULL");
@@ -144,7 +169,8 @@ aclnnStatus aclDestroyTensor(const aclTensor* tensor) {
   Tensor* found = find_tensor(call, tensor, "tensor", code);
   if (!found) return code;
   if (found->pins)
-    call.broken(Rule::live_handle, 0, "the tensor is destroyed between the phases of an operator that uses it");
+    call.broken(Rule::live_handle, 0,
+                "the tensor is destroyed between the phases of an operator that uses it");
   meta().tensors.erase(address_of(tensor));
   return ACLNN_SUCCESS;
 }
@@ -169,7 +195,8 @@ aclnnStatus aclSetRawTensorAddr(aclTensor* tensor, void* address) {
   Tensor* found = find_tensor(call, tensor, "tensor", code);
   if (!found) return code;
   if (found->pins)
-    return call.broken(Rule::address_between_phases, ACLNN_ERR_PARAM_INVALID, "an executor already holds the old address");
+    return call.broken(Rule::address_between_phases, ACLNN_ERR_PARAM_INVALID,
+                       "an executor already holds the old address");
   if (call.must_fail()) return ACLNN_ERR_INNER_NULLPTR;
   found->address = address_of(address);
   return ACLNN_SUCCESS;

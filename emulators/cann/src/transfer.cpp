@@ -1,4 +1,5 @@
-// Copies and fills: blocking ones happen at once and wait for nothing; those on a stream happen when the stream runs.
+// Copies and fills: blocking ones happen at once and wait for nothing; those on a stream happen
+// when the stream runs.
 #include <cstring>
 
 #include "state.h"
@@ -33,13 +34,16 @@ void perform(State& s, const Transfer& t, int device) {
     std::memmove(dst + row * t.dst_pitch, src + row * t.src_pitch, t.width);
 }
 
-int check_side(Call& call, const void* p, size_t span, bool device_side, int device, const char* side) {
+int check_side(Call& call, const void* p, size_t span, bool device_side, int device,
+               const char* side) {
   Place place = place_of(call.s, p);
   if ((place == Place::device) != device_side)
-    return call.broken(Rule::pointer_class, ACL_ERROR_RT_PARAM_INVALID, side, place == Place::device ? " is device" : " is host",
+    return call.broken(Rule::pointer_class, ACL_ERROR_RT_PARAM_INVALID, side,
+                       place == Place::device ? " is device" : " is host",
                        " memory, the kind says otherwise");
   if (device_side && !device_bytes(call.s, address_of(p), span, device))
-    return call.broken(Rule::out_of_bounds, ACL_ERROR_RT_PARAM_INVALID, side, " has no ", span, " live bytes on device ", device);
+    return call.broken(Rule::out_of_bounds, ACL_ERROR_RT_PARAM_INVALID, side, " has no ", span,
+                       " live bytes on device ", device);
   return 0;
 }
 
@@ -59,35 +63,44 @@ int check(Call& call, const Transfer& t, aclrtMemcpyKind kind, int device) {
 
 int check_capacity(Call& call, const void* dst, size_t dest_max, size_t count) {
   if (count > dest_max)
-    return call.broken(Rule::capacity, ACL_ERROR_RT_PARAM_INVALID, "count ", count, " exceeds destMax ", dest_max);
+    return call.broken(Rule::capacity, ACL_ERROR_RT_PARAM_INVALID, "count ", count,
+                       " exceeds destMax ", dest_max);
   uint64_t base = 0;
   Block* block = find_block(call.s, address_of(dst), &base);
   if (block && dest_max > block->size - (address_of(dst) - base))
-    return call.broken(Rule::capacity, ACL_ERROR_RT_PARAM_INVALID, "destMax ", dest_max, " exceeds the allocation");
+    return call.broken(Rule::capacity, ACL_ERROR_RT_PARAM_INVALID, "destMax ", dest_max,
+                       " exceeds the allocation");
   return 0;
 }
 
 int check_rows(Call& call, const Transfer& t) {
-  if (t.width == 0 || t.height == 0) return call.refused(ACL_ERROR_INVALID_PARAM, "width or height is 0");
+  if (t.width == 0 || t.height == 0)
+    return call.refused(ACL_ERROR_INVALID_PARAM, "width or height is 0");
   if (t.width > t.dst_pitch || t.width > t.src_pitch)
-    return call.broken(Rule::capacity, ACL_ERROR_RT_PARAM_INVALID, "width ", t.width, " exceeds a pitch");
+    return call.broken(Rule::capacity, ACL_ERROR_RT_PARAM_INVALID, "width ", t.width,
+                       " exceeds a pitch");
   if (t.width > width_limit || t.height > height_limit)
-    return call.broken(Rule::capacity, ACL_ERROR_RT_PARAM_INVALID, t.width, " x ", t.height, " exceeds the limits of a 2-D copy");
+    return call.broken(Rule::capacity, ACL_ERROR_RT_PARAM_INVALID, t.width, " x ", t.height,
+                       " exceeds the limits of a 2-D copy");
   return 0;
 }
 
-int copy_now(Call& call, const Transfer& t, aclrtMemcpyKind kind) {
+int copy_now(Call& call, const Transfer& t, aclrtMemcpyKind kind, uint64_t& counter) {
   int device = current_device();
   if (int code = check(call, t, kind, device)) return code;
   uint64_t dst = address_of(t.dst), src = address_of(t.src);
-  if (in_flight(call.s, dst, dst + t.dst_span(), true) || in_flight(call.s, src, src + t.src_span(), false))
-    call.broken(Rule::unsynchronised, 0, "queued work still uses the memory; the copy does not wait for it");
+  if (in_flight(call.s, dst, dst + t.dst_span(), true) ||
+      in_flight(call.s, src, src + t.src_span(), false))
+    call.broken(Rule::unsynchronised, 0,
+                "queued work still uses the memory; the copy does not wait for it");
   if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+  ++counter;
   perform(call.s, t, device);
   return ACL_SUCCESS;
 }
 
-int copy_later(Call& call, const Transfer& t, aclrtMemcpyKind kind, aclrtStream handle) {
+int copy_later(Call& call, const Transfer& t, aclrtMemcpyKind kind, aclrtStream handle,
+               uint64_t& counter) {
   int code = 0;
   Stream* stream = find_stream(call, handle, code);
   if (!stream) return code;
@@ -96,15 +109,18 @@ int copy_later(Call& call, const Transfer& t, aclrtMemcpyKind kind, aclrtStream 
     return call.refused(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "host to host on a stream");
   if ((code = check(call, t, kind, stream->device))) return code;
   if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+  ++counter;
   int device = stream->device;
   uint64_t dst = address_of(t.dst), src = address_of(t.src);
   enqueue(call.s, *stream,
-          {{{dst, dst + t.dst_span(), true}, {src, src + t.src_span(), false}}, [t, device] { perform(state(), t, device); }});
+          {{{dst, dst + t.dst_span(), true}, {src, src + t.src_span(), false}},
+           [t, device] { perform(state(), t, device); }});
   if (dst_place == Place::pageable || src_place == Place::pageable) run_all(call.s, *stream);
   return ACL_SUCCESS;
 }
 
-int fill(Call& call, void* p, size_t max, int32_t value, size_t count, aclrtStream handle, bool later) {
+int fill(Call& call, void* p, size_t max, int32_t value, size_t count, aclrtStream handle,
+         bool later) {
   int code = 0;
   Stream* stream = find_stream(call, handle, code);
   if (!stream) return code;
@@ -113,16 +129,20 @@ int fill(Call& call, void* p, size_t max, int32_t value, size_t count, aclrtStre
   int device = stream->device;
   Place place = place_of(call.s, p);
   if (place == Place::pageable)
-    return call.broken(Rule::pointer_class, ACL_ERROR_RT_PARAM_INVALID, "memory that is neither device nor pinned");
+    return call.broken(Rule::pointer_class, ACL_ERROR_RT_PARAM_INVALID,
+                       "memory that is neither device nor pinned");
   if (place == Place::device && !device_bytes(call.s, address_of(p), count, device))
-    return call.broken(Rule::out_of_bounds, ACL_ERROR_RT_PARAM_INVALID, "no ", count, " live bytes on device ", device);
+    return call.broken(Rule::out_of_bounds, ACL_ERROR_RT_PARAM_INVALID, "no ", count,
+                       " live bytes on device ", device);
   uint64_t begin = address_of(p);
   if (!later && in_flight(call.s, begin, begin + count, true))
-    call.broken(Rule::unsynchronised, 0, "queued work still uses the memory; the fill does not wait for it");
+    call.broken(Rule::unsynchronised, 0,
+                "queued work still uses the memory; the fill does not wait for it");
   if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
   ++call.s.counters.memsets;
   auto work = [p, value, count, device] {
-    if (unsigned char* bytes = host_pointer(state(), p, count, device)) std::memset(bytes, value, count);
+    if (unsigned char* bytes = host_pointer(state(), p, count, device))
+      std::memset(bytes, value, count);
   };
   if (!later) return work(), ACL_SUCCESS;
   enqueue(call.s, *stream, {{{begin, begin + count, true}}, work});
@@ -136,41 +156,38 @@ using namespace cann_emulator;
 
 extern "C" {
 
-aclError aclrtMemcpy(void* dst, size_t dest_max, const void* src, size_t count, aclrtMemcpyKind kind) {
+aclError aclrtMemcpy(void* dst, size_t dest_max, const void* src, size_t count,
+                     aclrtMemcpyKind kind) {
   Call call("aclrtMemcpy");
   if (int code = call.require_context()) return code;
   if (int code = check_capacity(call, dst, dest_max, count)) return code;
-  ++call.s.counters.copies;
-  return copy_now(call, {dst, count, src, count, count, 1}, kind);
+  return copy_now(call, {dst, count, src, count, count, 1}, kind, call.s.counters.copies);
 }
 
-aclError aclrtMemcpyAsync(void* dst, size_t dest_max, const void* src, size_t count, aclrtMemcpyKind kind,
-                          aclrtStream stream) {
+aclError aclrtMemcpyAsync(void* dst, size_t dest_max, const void* src, size_t count,
+                          aclrtMemcpyKind kind, aclrtStream stream) {
   Call call("aclrtMemcpyAsync");
   if (int code = call.require_context()) return code;
   if (int code = check_capacity(call, dst, dest_max, count)) return code;
-  ++call.s.counters.copies;
-  return copy_later(call, {dst, count, src, count, count, 1}, kind, stream);
+  return copy_later(call, {dst, count, src, count, count, 1}, kind, stream, call.s.counters.copies);
 }
 
-aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
-                       aclrtMemcpyKind kind) {
+aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
+                       size_t height, aclrtMemcpyKind kind) {
   Call call("aclrtMemcpy2d");
   if (int code = call.require_context()) return code;
   Transfer t{dst, dpitch, src, spitch, width, height};
   if (int code = check_rows(call, t)) return code;
-  ++call.s.counters.copies_2d;
-  return copy_now(call, t, kind);
+  return copy_now(call, t, kind, call.s.counters.copies_2d);
 }
 
-aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
-                            aclrtMemcpyKind kind, aclrtStream stream) {
+aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
+                            size_t height, aclrtMemcpyKind kind, aclrtStream stream) {
   Call call("aclrtMemcpy2dAsync");
   if (int code = call.require_context()) return code;
   Transfer t{dst, dpitch, src, spitch, width, height};
   if (int code = check_rows(call, t)) return code;
-  ++call.s.counters.copies_2d;
-  return copy_later(call, t, kind, stream);
+  return copy_later(call, t, kind, stream, call.s.counters.copies_2d);
 }
 
 aclError aclrtMemset(void* p, size_t max_count, int32_t value, size_t count) {
@@ -178,7 +195,8 @@ aclError aclrtMemset(void* p, size_t max_count, int32_t value, size_t count) {
   return fill(call, p, max_count, value, count, nullptr, false);
 }
 
-aclError aclrtMemsetAsync(void* p, size_t max_count, int32_t value, size_t count, aclrtStream stream) {
+aclError aclrtMemsetAsync(void* p, size_t max_count, int32_t value, size_t count,
+                          aclrtStream stream) {
   Call call("aclrtMemsetAsync");
   return fill(call, p, max_count, value, count, stream, true);
 }

@@ -11,8 +11,8 @@ struct Dim {
   int64_t size, stride;
 };
 
-// Neighbours that are dense relative to each other become one dimension. Size-1 dimensions are not dropped: the
-// vendor's merge is not known to do so, and a strict emulator does not assume it.
+// Neighbours that are dense relative to each other become one dimension. Size-1 dimensions are not
+// dropped: the vendor's merge is not known to do so, and a strict emulator does not assume it.
 std::vector<Dim> merged(const Tensor& t) {
   std::vector<Dim> out;
   for (size_t i = 0; i < t.dims.size(); ++i) {
@@ -29,7 +29,8 @@ bool rows_with_several_pitches(const std::vector<Dim>& dims) {
   if (dims.size() < 3 || dims.size() > 4) return false;
   const Dim& run = dims.back();
   return run.stride == 1 && run.size >= 32 &&
-         std::all_of(dims.begin(), dims.end() - 1, [&](const Dim& d) { return d.stride >= run.size; });
+         std::all_of(dims.begin(), dims.end() - 1,
+                     [&](const Dim& d) { return d.stride >= run.size; });
 }
 
 // Exactly one gap: a plain row pitch, or a uniform step.
@@ -42,20 +43,29 @@ bool as_strided_on_ai_core(aclDataType dtype) {
   return dtype != ACL_DOUBLE && dtype != ACL_COMPLEX64 && dtype != ACL_COMPLEX128;
 }
 
-void copy_line(unsigned char* dst, int64_t dst_step, const unsigned char* src, int64_t src_step, int64_t n, size_t element) {
+void copy_line(unsigned char* dst, int64_t dst_step, const unsigned char* src, int64_t src_step,
+               int64_t n, size_t element) {
   auto line = [&](auto word) {
     for (int64_t i = 0; i < n; ++i, dst += dst_step, src += src_step) {
       std::memcpy(&word, src, sizeof word);
       std::memcpy(dst, &word, sizeof word);
     }
   };
-  struct Wide { uint64_t low, high; };
-  if (dst_step == static_cast<int64_t>(element) && src_step == dst_step) std::memcpy(dst, src, static_cast<size_t>(n) * element);
-  else if (element == 1) line(uint8_t{});
-  else if (element == 2) line(uint16_t{});
-  else if (element == 4) line(uint32_t{});
-  else if (element == 8) line(uint64_t{});
-  else line(Wide{});
+  struct Wide {
+    uint64_t low, high;
+  };
+  if (dst_step == static_cast<int64_t>(element) && src_step == dst_step)
+    std::memcpy(dst, src, static_cast<size_t>(n) * element);
+  else if (element == 1)
+    line(uint8_t{});
+  else if (element == 2)
+    line(uint16_t{});
+  else if (element == 4)
+    line(uint32_t{});
+  else if (element == 8)
+    line(uint64_t{});
+  else
+    line(Wide{});
 }
 
 }  // namespace
@@ -64,7 +74,8 @@ bool permutation_of_dense(const Tensor& t) {
   std::vector<Dim> dims;
   for (size_t i = 0; i < t.dims.size(); ++i)
     if (t.dims[i] != 1) dims.push_back({t.dims[i], t.strides[i]});
-  std::sort(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.stride < b.stride; });
+  std::sort(dims.begin(), dims.end(),
+            [](const Dim& a, const Dim& b) { return a.stride < b.stride; });
   int64_t expected = 1;
   for (const Dim& d : dims) {
     if (d.stride != expected) return false;
@@ -89,7 +100,8 @@ SourcePath classify_source(const Tensor& t) {
   }
   if (has_zero && others_dense) return SourcePath::broadcast;
   std::vector<Dim> dims = merged(t);
-  if (dims.size() == 2 && dims[1].stride == 1 && dims[0].stride > dims[1].size) return SourcePath::slice;
+  if (dims.size() == 2 && dims[1].stride == 1 && dims[0].stride > dims[1].size)
+    return SourcePath::slice;
   if (dims.size() == 1) return SourcePath::strided_slice;
   return as_strided_on_ai_core(t.dtype) ? SourcePath::as_strided : SourcePath::ai_cpu;
 }
@@ -99,12 +111,14 @@ TargetPath classify_target(const Tensor& t) {
   if (permutation_of_dense(t)) return TargetPath::transpose;
   std::vector<Dim> dims = merged(t);
   bool listed = as_strided_on_ai_core(t.dtype);
-  return listed && (one_gap(dims) || rows_with_several_pitches(dims)) ? TargetPath::ai_core : TargetPath::ai_cpu;
+  return listed && (one_gap(dims) || rows_with_several_pitches(dims)) ? TargetPath::ai_core
+                                                                      : TargetPath::ai_cpu;
 }
 
 void count(Counters& c, SourcePath path) {
-  uint64_t* slots[] = {&c.source_direct, &c.source_broadcast, &c.source_transpose, &c.source_slice,
-                       &c.source_strided_slice, &c.source_as_strided, &c.source_ai_cpu};
+  uint64_t* slots[] = {&c.source_direct, &c.source_broadcast,     &c.source_transpose,
+                       &c.source_slice,  &c.source_strided_slice, &c.source_as_strided,
+                       &c.source_ai_cpu};
   ++*slots[static_cast<size_t>(path)];
 }
 
@@ -123,8 +137,9 @@ std::vector<int64_t> dense_strides(const std::vector<int64_t>& dims) {
   return strides;
 }
 
-void strided_copy(unsigned char* dst, const std::vector<int64_t>& dst_strides, const unsigned char* src,
-                  const std::vector<int64_t>& src_strides, const std::vector<int64_t>& dims, size_t element) {
+void strided_copy(unsigned char* dst, const std::vector<int64_t>& dst_strides,
+                  const unsigned char* src, const std::vector<int64_t>& src_strides,
+                  const std::vector<int64_t>& dims, size_t element) {
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return;
   size_t rank = dims.size();
   auto bytes = [&](int64_t stride) { return stride * static_cast<int64_t>(element); };
@@ -134,7 +149,8 @@ void strided_copy(unsigned char* dst, const std::vector<int64_t>& dst_strides, c
   }
   std::vector<int64_t> index(rank, 0);
   for (;;) {
-    copy_line(dst, bytes(dst_strides[rank - 1]), src, bytes(src_strides[rank - 1]), dims[rank - 1], element);
+    copy_line(dst, bytes(dst_strides[rank - 1]), src, bytes(src_strides[rank - 1]), dims[rank - 1],
+              element);
     size_t i = rank - 1;
     while (i-- > 0) {
       dst += bytes(dst_strides[i]);

@@ -1,4 +1,5 @@
-// Which unit of the chip handles a strided view, and the strided copy itself. The rules are those of the A2/A3 chips.
+// Which unit of the chip handles a strided view, and the strided copy itself. The rules are those
+// of the A2/A3 chips.
 #pragma once
 #include "meta.h"
 
@@ -18,9 +19,11 @@ void count(Counters& counters, TargetPath path);
 bool ai_cpu_takes(aclDataType dtype);
 bool permutation_of_dense(const Tensor& tensor);
 
-// dst[i] = src[i] for every index of dims; strides in elements, may be 0 on the source side and negative on both.
-void strided_copy(unsigned char* dst, const std::vector<int64_t>& dst_strides, const unsigned char* src,
-                  const std::vector<int64_t>& src_strides, const std::vector<int64_t>& dims, size_t element);
+// dst[i] = src[i] for every index of dims; strides in elements, may be 0 on the source side and
+// negative on both.
+void strided_copy(unsigned char* dst, const std::vector<int64_t>& dst_strides,
+                  const unsigned char* src, const std::vector<int64_t>& src_strides,
+                  const std::vector<int64_t>& dims, size_t element);
 std::vector<int64_t> dense_strides(const std::vector<int64_t>& dims);
 
 }  // namespace cann_emulator

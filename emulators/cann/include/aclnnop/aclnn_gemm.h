@@ -6,11 +6,12 @@
 extern "C" {
 #endif
 
-ACL_FUNC_VISIBILITY aclnnStatus aclnnGemmGetWorkspaceSize(const aclTensor* A, const aclTensor* B, const aclTensor* C,
-                                                          float alpha, float beta, int64_t transA, int64_t transB,
-                                                          aclTensor* out, int8_t cubeMathType, uint64_t* workspaceSize,
-                                                          aclOpExecutor** executor);
-ACL_FUNC_VISIBILITY aclnnStatus aclnnGemm(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+ACL_FUNC_VISIBILITY aclnnStatus
+aclnnGemmGetWorkspaceSize(const aclTensor* A, const aclTensor* B, const aclTensor* C, float alpha,
+                          float beta, int64_t transA, int64_t transB, aclTensor* out,
+                          int8_t cubeMathType, uint64_t* workspaceSize, aclOpExecutor** executor);
+ACL_FUNC_VISIBILITY aclnnStatus aclnnGemm(void* workspace, uint64_t workspaceSize,
+                                          aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

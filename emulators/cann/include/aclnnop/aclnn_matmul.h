@@ -6,10 +6,13 @@
 extern "C" {
 #endif
 
-ACL_FUNC_VISIBILITY aclnnStatus aclnnMatmulGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2, aclTensor* out,
-                                                          int8_t cubeMathType, uint64_t* workspaceSize,
-                                                          aclOpExecutor** executor);
-ACL_FUNC_VISIBILITY aclnnStatus aclnnMatmul(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+ACL_FUNC_VISIBILITY aclnnStatus aclnnMatmulGetWorkspaceSize(const aclTensor* self,
+                                                            const aclTensor* mat2, aclTensor* out,
+                                                            int8_t cubeMathType,
+                                                            uint64_t* workspaceSize,
+                                                            aclOpExecutor** executor);
+ACL_FUNC_VISIBILITY aclnnStatus aclnnMatmul(void* workspace, uint64_t workspaceSize,
+                                            aclOpExecutor* executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }
