@@ -1,26 +1,16 @@
 // Errors: exceptions inside the library, one status and one sentence at its C edge.
 #pragma once
 
-#include <exception>
 #include <sstream>
 #include <string>
 
 #include "infinicore.h"
+#include "infinicore/error.hpp"
 
 namespace infini {
 
-// Visible across shared libraries: backend modules throw it, the C edge catches it.
-class INFINI_EXPORT Error : public std::exception {
- public:
-  Error(infiniStatus_t status, std::string message)
-      : status_(status), message_(std::move(message)) {}
-  infiniStatus_t status() const noexcept { return status_; }
-  const char* what() const noexcept override { return message_.c_str(); }
-
- private:
-  infiniStatus_t status_;
-  std::string message_;
-};
+// One type inside and at the C++ edge; the C edge turns it into its status.
+using infinicore::Error;
 
 // Throws; the message is the parts one after another.
 template <class... Parts>
