@@ -1,0 +1,110 @@
+// Making row and generic schedules.
+#include "backends/gpu/make_schedules.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <sstream>
+
+#include "base/checked.h"
+
+namespace infini::gpu {
+namespace {
+
+constexpr int64_t grid_limit = std::numeric_limits<int32_t>::max();
+
+// Multiplies `count` by `extent`; false when a grid cannot hold the result.
+bool grow(int64_t& count, int64_t extent) {
+  return checked_mul(count, extent, count) && count <= grid_limit;
+}
+
+GridLoop grid_loop(int64_t extent, int64_t dst_step, int64_t src_step) {
+  return {make_fast_divisor(static_cast<uint32_t>(extent)), dst_step, src_step};
+}
+
+// Loop numbers in the order in which the block takes them: smallest source step first, and among
+// equal ones the smallest in dst.
+void greedy_order(const UnitNest& nest, int* order) {
+  for (int i = 0; i < nest.depth; ++i) order[i] = nest.depth - 1 - i;
+  std::stable_sort(order, order + nest.depth, [&](int a, int b) {
+    return std::abs(nest.loops[a].src_step) < std::abs(nest.loops[b].src_step);
+  });
+}
+
+}  // namespace
+
+std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_unit) {
+  RowSchedule s{};
+  const UnitNest nest = make_unit_nest(plan, max_unit);
+  int64_t rows = 1;
+  s.runs_uniform = 1;
+  for (int i = plan.depth; i-- > 0;) {
+    const Loop& loop = plan.loops[i];
+    if (!grow(rows, loop.extent)) return std::nullopt;
+    s.loops[s.depth++] = grid_loop(loop.extent, loop.dst_step, loop.src_step);
+    if (loop.dst_step % vector_bytes != 0) s.runs_uniform = 0;
+  }
+  const int64_t vectors[2] = {ceil_div(plan.atom_bytes, vector_bytes),
+                              ceil_div(plan.atom_bytes + vector_bytes - nest.unit, vector_bytes)};
+  const int64_t segments = ceil_div(vectors[1], segment_vectors);
+  for (int i = 0; i < 2; ++i)
+    s.block_vectors[i] = make_fast_divisor(
+        static_cast<uint32_t>(segments > 1 ? segment_vectors : vectors[i]));
+  const int64_t per_block = segments > 1 ? 1 : ceil_div(segment_vectors, vectors[1]);
+  int64_t blocks = ceil_div(rows, per_block);
+  if (segments > grid_limit || !grow(blocks, segments)) return std::nullopt;
+  s.unit = nest.unit;
+  s.rows = static_cast<uint32_t>(rows);
+  s.rows_per_block = static_cast<uint32_t>(per_block);
+  s.blocks = static_cast<uint32_t>(blocks);
+  s.segments = make_fast_divisor(static_cast<uint32_t>(segments));
+  s.row_bytes = plan.atom_bytes;
+  s.dst_offset = plan.dst_offset;
+  s.src_offset = plan.src_offset;
+  s.src_begin = nest.src_bytes.begin;
+  s.src_end = nest.src_bytes.end;
+  return s;
+}
+
+std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest) {
+  GenericSchedule s{};
+  s.unit = nest.unit;
+  s.dst_offset = nest.dst_offset;
+  s.src_offset = nest.src_offset;
+  int order[max_rank + 1];
+  greedy_order(nest, order);
+  int64_t units = 1, blocks = 1;
+  bool full = false;
+  for (int n = 0; n < nest.depth; ++n) {
+    const Loop& loop = nest.loops[order[n]];
+    const int64_t part = full ? 1 : std::min(loop.extent, generic_threads / units);
+    if (part > 1) s.block[s.block_depth++] = grid_loop(part, loop.dst_step, loop.src_step);
+    units *= part;
+    if (part == loop.extent) continue;
+    const int64_t pieces = ceil_div(loop.extent, part);
+    if (pieces > grid_limit || !grow(blocks, pieces)) return std::nullopt;
+    if (part > 1) {  // the cut loop: its pieces are grid loop 0
+      s.cut = 1;
+      s.last_extent = static_cast<uint32_t>(loop.extent - (pieces - 1) * part);
+    }
+    s.grid[s.grid_depth++] = grid_loop(pieces, loop.dst_step * part, loop.src_step * part);
+    full = true;
+  }
+  s.block_units = static_cast<uint32_t>(units);
+  s.blocks = static_cast<uint32_t>(blocks);
+  return s;
+}
+
+std::string to_string(const RowSchedule& s) {
+  std::ostringstream text;
+  text << s.rows << " rows of " << s.row_bytes << " B in " << s.blocks << " blocks";
+  return text.str();
+}
+
+std::string to_string(const GenericSchedule& s) {
+  std::ostringstream text;
+  text << s.blocks << " blocks of " << s.block_units << " units of " << s.unit << " B";
+  return text.str();
+}
+
+}  // namespace infini::gpu

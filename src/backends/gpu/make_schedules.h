@@ -1,0 +1,22 @@
+// Making row and generic schedules: pure host code.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "backends/gpu/generic_schedule.h"
+#include "backends/gpu/row_schedule.h"
+#include "backends/gpu/unit_nest.h"
+
+namespace infini::gpu {
+
+// None when the plan has more rows than 2^31 - 1. max_unit: as in make_unit_nest.
+std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_unit);
+
+// None when there are more blocks than 2^31 - 1: more than 2^38 units.
+std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest);
+
+std::string to_string(const RowSchedule& schedule);
+std::string to_string(const GenericSchedule& schedule);
+
+}  // namespace infini::gpu

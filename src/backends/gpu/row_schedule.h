@@ -1,0 +1,55 @@
+// The row schedule: long runs that are contiguous on both sides, moved by threads directly.
+//
+// dst is written with aligned 16-byte vectors; a source that lies differently in its 16 bytes is
+// read as two aligned vectors and shifted together. The first and last vector of a row may be
+// partial and move unit by unit.
+// Law: every byte of the plan is written exactly once; reads stay inside src_range(plan).
+// C++17, constexpr: shared by kernel and interpreter.
+#pragma once
+
+#include "backends/gpu/tile_schedule.h"
+
+namespace infini::gpu {
+
+constexpr int row_threads = 256;
+constexpr int row_batch = 4;  // vectors a thread has in flight
+constexpr int segment_vectors = row_threads * row_batch;
+
+struct RowSchedule {
+  int32_t unit, depth;
+  uint32_t blocks, rows, rows_per_block;
+  int64_t row_bytes, dst_offset, src_offset, src_begin, src_end;
+  // Blocks along one row; vectors of a row that one block takes: aligned rows, any rows.
+  FastDivisor segments, block_vectors[2];
+  int32_t runs_uniform;  // all rows of dst have one alignment
+  GridLoop loops[max_grid_loops];  // which row, fastest loop first
+};
+static_assert(sizeof(RowSchedule) <= 4032, "a kernel argument is at most 4 KB");
+
+struct RowPlace {
+  int64_t dst, src;
+};
+
+constexpr RowPlace place_row(const RowSchedule& s, uint32_t row) {
+  RowPlace place{s.dst_offset, s.src_offset};
+  for (int i = 0; i < s.depth; ++i) {
+    const uint32_t digit = take_digit(row, s.loops[i].extent);
+    place.dst += digit * s.loops[i].dst_step;
+    place.src += digit * s.loops[i].src_step;
+  }
+  return place;
+}
+
+// The part of a row that belongs to one vector: bytes [from, to) of the row. The vector starts at
+// byte 16·vector - lead of the row, where lead = dst address of the row modulo 16.
+struct RowPart {
+  int64_t start, from, to;
+};
+
+constexpr RowPart row_part(const RowSchedule& s, int64_t vector, int lead) {
+  const int64_t start = vector * vector_bytes - lead;
+  const int64_t end = start + vector_bytes;
+  return {start, start < 0 ? 0 : start, end < s.row_bytes ? end : s.row_bytes};
+}
+
+}  // namespace infini::gpu

@@ -1,0 +1,110 @@
+// Growing a tile: two greedy chains of loops, one contiguous in dst and one dense in src.
+#include "backends/gpu/tile_shape.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include "base/checked.h"
+
+namespace infini::gpu {
+namespace {
+
+constexpr int64_t sector_bytes = 32;
+// A gap is read along when the stretch stays this dense, or when it fits into one vector anyway.
+constexpr int64_t dense_step = 16;
+
+// About `wanted` of `extent`, such that the pieces are nearly equal and, where the others steps
+// leave them aligned, cover whole sectors.
+int64_t even_piece(int64_t extent, int64_t wanted, int64_t step, bool sectors) {
+  if (wanted >= extent) return extent;
+  const int64_t granule = sectors ? sector_bytes / std::gcd(sector_bytes, step) : 1;
+  const int64_t piece = ceil_div(extent, ceil_div(extent, wanted));
+  return std::min(extent, round_up(piece, granule));
+}
+
+// True when every step beyond the stretch itself keeps sectors aligned.
+template <class Step>
+bool keeps_sectors(const UnitNest& nest, int64_t beyond, Step step) {
+  return std::all_of(nest.loops, nest.loops + nest.depth, [&](const Loop& loop) {
+    return std::abs(step(loop)) <= beyond || step(loop) % sector_bytes == 0;
+  });
+}
+
+// A chain that ends at a whole loop near its target is not prolonged by a part of the next.
+bool long_enough(int64_t bytes, int64_t wanted) { return bytes >= wanted - wanted / 4; }
+
+int by_src_step(const UnitNest& nest, int* order) {
+  int count = 0;
+  for (int i = nest.depth; i-- > 0;)
+    if (nest.loops[i].src_step != 0) order[count++] = i;
+  std::stable_sort(order, order + count, [&](int a, int b) {
+    return std::abs(nest.loops[a].src_step) < std::abs(nest.loops[b].src_step);
+  });
+  return count;
+}
+
+void grow_row(const UnitNest& nest, TileShape& shape, int64_t wanted) {
+  int order[max_rank + 1];
+  const int count = by_src_step(nest, order);
+  for (int i = 0; i < count && !long_enough(shape.row_bytes, wanted); ++i) {
+    const Loop& loop = nest.loops[order[i]];
+    const int64_t step = std::abs(loop.src_step);
+    if (step > dense_step && step > 2 * shape.row_bytes) break;
+    const bool sectors =
+        keeps_sectors(nest, step, [](const Loop& other) { return other.src_step; });
+    const int64_t extent =
+        even_piece(loop.extent, 1 + ceil_div(wanted - shape.row_bytes, step), step, sectors);
+    shape.take[order[i]] = extent;
+    shape.in_row[order[i]] = true;
+    shape.row_order[shape.row_length++] = order[i];
+    shape.row_bytes += (extent - 1) * step;
+    if (extent < loop.extent) break;
+  }
+}
+
+void grow_run(const UnitNest& nest, TileShape& shape, int64_t wanted) {
+  for (int i = nest.depth; i-- > 0;) {
+    const Loop& loop = nest.loops[i];
+    const int64_t run = shape.run_units * nest.unit;
+    if (loop.dst_step != run || long_enough(run, wanted)) break;
+    const bool sectors = keeps_sectors(nest, run, [](const Loop& other) { return other.dst_step; });
+    int64_t extent = even_piece(loop.extent, ceil_div(wanted, run), run, sectors);
+    if (shape.in_row[i]) {  // both chains must take the same part: the larger
+      extent = std::max(extent, shape.take[i]);
+      shape.row_bytes += (extent - shape.take[i]) * std::abs(loop.src_step);
+    }
+    shape.take[i] = extent;
+    shape.in_run[i] = true;
+    shape.run_order[shape.run_length++] = i;
+    shape.run_units *= extent;
+    if (extent < loop.extent) break;
+  }
+}
+
+}  // namespace
+
+TileShape grow_tile(const UnitNest& nest, int64_t run_bytes, int64_t row_bytes) {
+  TileShape shape{};
+  std::fill_n(shape.take, nest.depth, 1);
+  shape.run_units = 1;
+  shape.row_bytes = nest.unit;
+  grow_row(nest, shape, row_bytes);
+  grow_run(nest, shape, run_bytes);
+  shape.reach_bytes = shape.row_bytes;
+  shape.units = 1;
+  for (int i = 0; i < nest.depth; ++i) shape.units *= shape.take[i];
+  return shape;
+}
+
+bool demote_row_loop(const UnitNest& nest, TileShape& shape) {
+  if (shape.row_length == 0) return false;
+  const int outer = shape.row_order[shape.row_length - 1];
+  if (!shape.in_run[outer]) return false;
+  shape.in_row[outer] = false;
+  --shape.row_length;
+  shape.row_bytes -= (shape.take[outer] - 1) * std::abs(nest.loops[outer].src_step);
+  return true;
+}
+
+}  // namespace infini::gpu

@@ -1,0 +1,109 @@
+// Words of 1 to 16 bytes, and how vectors are put together from them.
+#pragma once
+
+#include <cstdint>
+
+#include "vendor.h"
+
+namespace infini::gpu {
+
+template <int bytes>
+struct WordOf;
+template <>
+struct WordOf<1> {
+  using type = uint8_t;
+};
+template <>
+struct WordOf<2> {
+  using type = uint16_t;
+};
+template <>
+struct WordOf<4> {
+  using type = uint32_t;
+};
+template <>
+struct WordOf<8> {
+  using type = uint2;
+};
+template <>
+struct WordOf<16> {
+  using type = uint4;
+};
+template <int bytes>
+using Word = typename WordOf<bytes>::type;
+
+// 16 bytes as four 32-bit words; put() and get() want indices known at compile time.
+struct Vector {
+  uint32_t word[4];
+
+  template <int unit>
+  __device__ void put(int i, Word<unit> value) {
+    if constexpr (unit == 16) {
+      word[0] = value.x, word[1] = value.y, word[2] = value.z, word[3] = value.w;
+    } else if constexpr (unit == 8) {
+      word[2 * i] = value.x, word[2 * i + 1] = value.y;
+    } else if constexpr (unit == 4) {
+      word[i] = value;
+    } else {
+      constexpr int per_word = 4 / unit;
+      const uint32_t shifted = static_cast<uint32_t>(value) << (8 * unit * (i % per_word));
+      word[i / per_word] = i % per_word == 0 ? shifted : word[i / per_word] | shifted;
+    }
+  }
+
+  template <int unit>
+  __device__ Word<unit> get(int i) const {
+    if constexpr (unit == 16) {
+      return make_uint4(word[0], word[1], word[2], word[3]);
+    } else if constexpr (unit == 8) {
+      return make_uint2(word[2 * i], word[2 * i + 1]);
+    } else if constexpr (unit == 4) {
+      return word[i];
+    } else {
+      constexpr int per_word = 4 / unit;
+      return static_cast<Word<unit>>(word[i / per_word] >> (8 * unit * (i % per_word)));
+    }
+  }
+};
+
+template <int unit>
+__device__ Word<unit> load_word(const void* p) {
+  return *static_cast<const Word<unit>*>(p);
+}
+
+template <int unit>
+__device__ void store_word(void* p, Word<unit> value) {
+  *static_cast<Word<unit>*>(p) = value;
+}
+
+__device__ inline Vector load_vector(const void* p) {
+  const uint4 v = *static_cast<const uint4*>(p);
+  return {{v.x, v.y, v.z, v.w}};
+}
+
+__device__ inline void store_vector(void* p, const Vector& v) {
+  *static_cast<uint4*>(p) = make_uint4(v.word[0], v.word[1], v.word[2], v.word[3]);
+}
+
+// Bytes [shift, shift + 16) of the 32 bytes low, high.
+__device__ inline Vector shift_together(const Vector& low, const Vector& high, int shift) {
+  uint32_t w[8] = {low.word[0],  low.word[1],  low.word[2],  low.word[3],
+                   high.word[0], high.word[1], high.word[2], high.word[3]};
+#pragma unroll
+  for (int i = 0; i < 6; ++i) w[i] = shift & 8 ? w[i + 2] : w[i];
+#pragma unroll
+  for (int i = 0; i < 5; ++i) w[i] = shift & 4 ? w[i + 1] : w[i];
+  Vector result;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const uint64_t pair = (static_cast<uint64_t>(w[i + 1]) << 32) | w[i];
+    result.word[i] = static_cast<uint32_t>(pair >> (8 * (shift & 3)));
+  }
+  return result;
+}
+
+__device__ inline int misalignment(const void* p) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(p) & (vector_bytes - 1));
+}
+
+}  // namespace infini::gpu
