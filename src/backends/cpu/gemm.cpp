@@ -1,0 +1,57 @@
+// Gemm on the CPU: the ordered candidates, and what surrounds each run.
+#include "backends/cpu/gemm.h"
+
+#include "backends/cpu/backend.h"
+#include "backends/cpu/stream.h"
+#include "contract/candidate.h"
+
+namespace infini::cpu {
+namespace {
+
+constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
+    {"skinny", is_skinny, make_skinny},
+    {"blocked", [](const infini::Device&, const GemmPlan&) { return true; }, make_blocked},
+};
+
+}  // namespace
+
+// C = beta·C; with beta == 0 it is written, not read.
+template <class T>
+void CpuGemm::scale(char* c, float beta) const {
+  const T zeros[64] = {};
+  FinishCall<T> call{zeros, 0, plan_.m, 0, nullptr, plan_.c.row_step, plan_.c.col_step, 0, beta};
+  const auto finish = kernels<T>().finish[memory_index(plan_.c.dtype)];
+  for (int64_t batch = 0; batch < plan_.batch; ++batch)
+    for (int64_t column = 0; column < plan_.n; column += 64) {
+      call.cols = plan_.n - column < 64 ? plan_.n - column : 64;
+      call.c = c + batch * plan_.c.batch_step + column * plan_.c.col_step;
+      finish(call);
+    }
+}
+
+void CpuGemm::execute(const Pointers& p, float alpha, float beta) const {
+  if (alpha != 0 && plan_.k != 0) return multiply(p, alpha, beta);
+  if (beta == 1) return;
+  is_f64(plan_) ? scale<double>(p.c, beta) : scale<float>(p.c, beta);
+}
+
+void CpuGemm::run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+                  void* stream) const {
+  const Pointers p{static_cast<char*>(workspace), static_cast<char*>(c),
+                   static_cast<const char*>(a), static_cast<const char*>(b)};
+  if (stream != nullptr) [[unlikely]] {
+    if (const auto recording = capture_of(stream)) {
+      recording->add([self = shared_from_this(), this, p, alpha, beta] { execute(p, alpha, beta); });
+      return;
+    }
+  }
+  execute(p, alpha, beta);
+}
+
+std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,
+                                      const GemmOptions&) {
+  const infini::Device& context = device;
+  return first_accepting(candidates, context, plan, "INFINI_GEMM");
+}
+
+}  // namespace infini::cpu

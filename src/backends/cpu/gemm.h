@@ -1,0 +1,60 @@
+// Gemm on the CPU: what its candidates share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "backends/cpu/gemm_kernels.h"
+#include "contract/backend.h"
+
+namespace infini::cpu {
+
+// Base of the CPU's gemm kernels: runs at once, or into the recording of a captured stream; answers
+// products of nothing (alpha or k is 0) with C = beta·C.
+class CpuGemm : public GemmKernel {
+ public:
+  explicit CpuGemm(const GemmPlan& plan) : plan_(plan), isa_(isa()), tables_(gemm_tables(isa_)) {}
+  size_t workspace_bytes() const final { return workspace_bytes_; }
+  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+           void* stream) const final;
+
+ protected:
+  struct Pointers {
+    char* workspace;
+    char* c;
+    const char* a;
+    const char* b;
+  };
+  // alpha and k are not 0 here, and c has elements.
+  virtual void multiply(const Pointers& p, float alpha, float beta) const = 0;
+
+  // The kernels that were chosen when this was made.
+  template <class T>
+  const GemmKernels<T>& kernels() const {
+    if constexpr (sizeof(T) == 8) return tables_.f64;
+    else return tables_.f32;
+  }
+
+  GemmPlan plan_;
+  Isa isa_;
+  const GemmTables& tables_;
+  size_t workspace_bytes_ = 0;  // set by the constructors
+
+ private:
+  void execute(const Pointers& p, float alpha, float beta) const;
+  template <class T>
+  void scale(char* c, float beta) const;
+};
+
+// The index into the kernels' tables of a type in memory.
+inline int memory_index(infiniDtype_t dtype) {
+  return dtype == INFINI_DTYPE_F16 ? 1 : dtype == INFINI_DTYPE_BF16 ? 2 : 0;
+}
+inline bool is_f64(const GemmPlan& plan) { return plan.a.dtype == INFINI_DTYPE_F64; }
+
+// The candidates, see gemm.cpp.
+bool is_skinny(const infini::Device&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_skinny(const infini::Device&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_blocked(const infini::Device&, const GemmPlan& plan);
+
+}  // namespace infini::cpu

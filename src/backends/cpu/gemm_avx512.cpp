@@ -1,0 +1,37 @@
+// Gemm kernels for AVX-512: 32 registers hold a tile of 14×2 vectors, two of B and one of A.
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace infini::cpu {
+namespace {
+
+struct Native {
+  static constexpr int vector_bytes = 64, tile_rows = 14;
+  template <class Half>
+  static __m512 f32_from_f16(Half half) {  // zero-masked: g++ 12 warns about the plain form
+    return _mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(half));
+  }
+  static float f32_from_one_f16(uint16_t bits) { return _cvtsh_ss(bits); }
+  template <class Vector>
+  static auto f16_from_f32(Vector v) {
+    typedef uint16_t Half __attribute__((vector_size(32)));
+    return reinterpret_cast<Half>(_mm512_maskz_cvtps_ph(0xffff, v, _MM_FROUND_TO_NEAREST_INT));
+  }
+  static float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+  static double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+};
+
+}  // namespace
+}  // namespace infini::cpu
+
+#include "backends/cpu/gemm_simd.h"
+
+namespace infini::cpu {
+
+const GemmTables& gemm_tables_avx512() {
+  static constexpr GemmTables tables{make_kernels<float>(), make_kernels<double>()};
+  return tables;
+}
+
+}  // namespace infini::cpu

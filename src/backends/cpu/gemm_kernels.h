@@ -1,0 +1,91 @@
+// The table of gemm kernels that each instruction set fills, and the calls they take.
+//
+// T is the type of the arithmetic, float or double: f16 and bf16 are widened to float on the way in
+// and rounded once on the way out. Rows and columns of T count elements, steps count bytes.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/isa.h"
+#include "infinicore.h"
+
+namespace infini::cpu {
+
+constexpr int most_tile_rows = 16, most_skinny_rows = 4;
+
+// C[rows, cols] = alpha·A·B + beta·C for one tile. c is not read when beta is 0.
+template <class T>
+struct TileCall {
+  int64_t k;
+  const T* a;
+  int64_t a_row, a_col;
+  const T* b;  // rows of the panel, b_row apart; whole vectors may be read
+  int64_t b_row;
+  T* c;
+  int64_t c_row;
+  int cols;  // 1 .. vectors·lanes
+  T alpha, beta;
+};
+
+// dst[rows, cols] = the elements of src, widened.
+template <class T>
+struct PackCall {
+  const char* src;
+  int64_t row_step, col_step, rows, cols;
+  T* dst;
+  int64_t dst_row;
+};
+
+// C = alpha·sum + beta·C, rounded once to C's type.
+template <class T>
+struct FinishCall {
+  const T* sum;
+  int64_t sum_row, rows, cols;
+  char* c;
+  int64_t row_step, col_step;
+  T alpha, beta;
+};
+
+// sum[rows, cols] += A·B (across: sum starts as zeros) or = A·B (along). b_step is the distance of
+// the contiguous pieces of B: its rows (across) or its columns (along).
+template <class T>
+struct SkinnyCall {
+  int64_t k, cols;
+  const T* a;  // rows contiguous along k
+  int64_t a_row;
+  const char* b;
+  int64_t b_step;
+  T* sum;
+  int64_t sum_row;
+};
+
+template <class T>
+struct SkinnySet {
+  void (*across[most_skinny_rows])(const SkinnyCall<T>&) = {};
+  void (*along[most_skinny_rows])(const SkinnyCall<T>&) = {};
+};
+
+template <class T>
+struct GemmKernels {
+  int lanes = 0, tile_rows = 0;
+  void (*tile[2][most_tile_rows])(const TileCall<T>&) = {};  // [vectors - 1][rows - 1]
+  // Indexed by the type in memory: 0 is T itself, 1 f16, 2 bf16.
+  void (*pack[3])(const PackCall<T>&) = {};
+  void (*finish[3])(const FinishCall<T>&) = {};
+  SkinnySet<T> skinny[3];
+};
+
+// One instruction set's two tables.
+struct GemmTables {
+  GemmKernels<float> f32;
+  GemmKernels<double> f64;
+};
+
+const GemmTables& gemm_tables(Isa isa);
+
+// What gemm_<isa>.cpp provide.
+const GemmTables& gemm_tables_portable();
+const GemmTables& gemm_tables_avx2();
+const GemmTables& gemm_tables_avx512();
+
+}  // namespace infini::cpu

@@ -1,0 +1,61 @@
+// infiniop/ops/gemm.h.
+#include "ops/gemm.h"
+
+#include "capi/boundary.h"
+#include "capi/objects.h"
+
+using namespace infini;
+
+namespace {
+
+using Gemms = Operators<Gemm, 0x67656d6d>;
+
+Gemms& gemms() {
+  static auto* all = new Gemms;
+  return *all;
+}
+
+}  // namespace
+
+infiniStatus_t infiniopCreateGemmDescriptor(infiniopHandle_t handle, infiniopGemmDescriptor_t* desc,
+                                            infiniopTensorDescriptor_t c,
+                                            infiniopTensorDescriptor_t a,
+                                            infiniopTensorDescriptor_t b) {
+  return infiniopCreateGemmDescriptorWithOptions(handle, desc, c, a, b, nullptr);
+}
+
+infiniStatus_t infiniopCreateGemmDescriptorWithOptions(
+    infiniopHandle_t handle, infiniopGemmDescriptor_t* desc, infiniopTensorDescriptor_t c,
+    infiniopTensorDescriptor_t a, infiniopTensorDescriptor_t b,
+    const infiniopGemmOptions_t* options) {
+  return at_boundary([&] {
+    require_pointer(desc, "desc");
+    GemmOptions chosen = default_gemm_options();
+    if (options != nullptr) {
+      require(options->size >= sizeof *options, INFINI_STATUS_BAD_PARAM, "options->size is ",
+              options->size, "; expected sizeof(infiniopGemmOptions_t), ", sizeof *options);
+      chosen.allow_tf32 = options->allow_tf32 != 0;
+    }
+    *desc = create_descriptor(gemms(), Gemm(device_of(handle), layout_of(c, "c"), layout_of(a, "a"),
+                                            layout_of(b, "b"), chosen));
+  });
+}
+
+infiniStatus_t infiniopGetGemmWorkspaceSize(infiniopGemmDescriptor_t desc, size_t* size) {
+  return at_boundary([&] {
+    require_pointer(size, "size");
+    *size = Gemms::get(desc, "desc").workspace_bytes();
+  });
+}
+
+infiniStatus_t infiniopGemm(infiniopGemmDescriptor_t desc, void* workspace, size_t workspace_size,
+                            void* c, const void* a, const void* b, float alpha, float beta,
+                            void* stream) {
+  return at_boundary([&] {
+    Gemms::get(desc, "desc").run(workspace, workspace_size, c, a, b, alpha, beta, stream);
+  });
+}
+
+infiniStatus_t infiniopDestroyGemmDescriptor(infiniopGemmDescriptor_t desc) {
+  return at_boundary([&] { gemms().destroy(desc, "desc"); });
+}

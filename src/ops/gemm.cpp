@@ -1,0 +1,80 @@
+// Preparing and running gemm operators.
+#include "ops/gemm.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "plan/gemm_operand.h"
+#include "runtime/registry.h"
+
+namespace infini {
+namespace {
+
+constexpr uintptr_t workspace_alignment = 64;
+
+std::shared_ptr<const GemmKernel> make_kernel(Device& device, const GemmPlan& plan,
+                                              const GemmOptions& options) {
+  const Backend* backend = find_backend(device.kind());
+  require(backend->kernels.gemm != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ", backend->name,
+          " backend has no gemm");
+  device.make_current();
+  std::shared_ptr<const GemmKernel> kernel = backend->kernels.gemm(device, plan, options);
+  require(kernel != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ", backend->name,
+          " backend declines this product:\n", to_string(plan));
+  return kernel;
+}
+
+}  // namespace
+
+GemmOptions default_gemm_options() {
+  const char* tf32 = std::getenv("INFINI_ALLOW_TF32");
+  return {.allow_tf32 = tf32 != nullptr && std::strcmp(tf32, "1") == 0};
+}
+
+Gemm::Gemm(Device& device, const Layout& c, const Layout& a, const Layout& b,
+           const GemmOptions& options)
+    : device_(&device),
+      plan_(make_gemm_plan(c, a, b)),
+      c_range_(byte_range(c)),
+      a_range_(byte_range(a)),
+      b_range_(byte_range(b)) {
+  if (element_count(c) > 0) kernel_ = make_kernel(device, plan_, options);
+}
+
+void Gemm::require_workspace(const void* workspace, size_t size) const {
+  const size_t needed = kernel_->workspace_bytes();
+  if (needed == 0) return;
+  require(size >= needed, INFINI_STATUS_INSUFFICIENT_WORKSPACE, "workspace_size is ", size,
+          "; this product needs ", needed, " bytes");
+  require_pointer(workspace, "workspace");
+  require(reinterpret_cast<uintptr_t>(workspace) % workspace_alignment == 0,
+          INFINI_STATUS_BAD_PARAM, "workspace (", workspace, ") is not ", workspace_alignment,
+          "-byte aligned");
+}
+
+void Gemm::require_apart(const void* c, const void* x, const char* name,
+                         const GemmOperand& operand, const ByteRange& range) const {
+  const auto to = reinterpret_cast<intptr_t>(c), from = reinterpret_cast<intptr_t>(x);
+  if (to + c_range_.end <= from + range.begin || from + range.end <= to + c_range_.begin) return;
+  const OperandShape shape = name[0] == 'a' ? shape_of_a(plan_) : shape_of_b(plan_);
+  require(never_meet(plan_.c, shape_of_c(plan_), operand, shape, from - to),
+          INFINI_STATUS_BAD_PARAM, "c (", c, ") shares memory with ", name, " (", x,
+          "); gemm cannot work in place");
+}
+
+void Gemm::run(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
+               float alpha, float beta, void* stream) const {
+  if (!kernel_) return;
+  require_workspace(workspace, workspace_size);
+  require_pointer(c, "c");
+  if (alpha != 0 && plan_.k != 0) {
+    require_pointer(a, "a");
+    require_pointer(b, "b");
+    require_apart(c, a, "a", plan_.a, a_range_);
+    require_apart(c, b, "b", plan_.b, b_range_);
+  }
+  device_->make_current();
+  kernel_->run(workspace, c, a, b, alpha, beta, stream);
+}
+
+}  // namespace infini

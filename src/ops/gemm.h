@@ -1,0 +1,42 @@
+// The prepared gemm operator: validated, planned, and bound to one device's kernel.
+#pragma once
+
+#include <memory>
+
+#include "contract/backend.h"
+#include "plan/gemm_plan.h"
+
+namespace infini {
+
+// The options that hold when a caller names none: INFINI_ALLOW_TF32=1 allows TF32.
+GemmOptions default_gemm_options();
+
+// Immutable; many threads may run it at once, each with a workspace of its own.
+class Gemm {
+ public:
+  Gemm(Device& device, const Layout& c, const Layout& a, const Layout& b,
+       const GemmOptions& options = default_gemm_options());
+
+  // Bytes that run() needs, 64-byte aligned memory of the device.
+  size_t workspace_bytes() const { return kernel_ ? kernel_->workspace_bytes() : 0; }
+  // c = alpha·a·b + beta·c. c must not share memory with a or b.
+  void run(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
+           float alpha, float beta, void* stream) const;
+
+  Device& device() const { return *device_; }
+  const GemmPlan& plan() const { return plan_; }
+  // Null when c has no elements.
+  const GemmKernel* kernel() const { return kernel_.get(); }
+
+ private:
+  void require_workspace(const void* workspace, size_t size) const;
+  void require_apart(const void* c, const void* x, const char* name, const GemmOperand& operand,
+                     const ByteRange& range) const;
+
+  Device* device_;
+  GemmPlan plan_;
+  ByteRange c_range_, a_range_, b_range_;
+  std::shared_ptr<const GemmKernel> kernel_;
+};
+
+}  // namespace infini
