@@ -183,5 +183,45 @@ TEST(OperandCopy, PacksAnyOperandIntoADenseOne) {
   EXPECT_EQ(dense_bytes(both, shape, 4, true), 160);
 }
 
+TEST(NeverMeet, SeesSlicesOfOneBuffer) {
+  const OperandShape shape{1, 8, 16};
+  const GemmOperand row_slice{f32, 256, 4, 0};  // 16 of 64 columns
+  EXPECT_TRUE(never_meet(row_slice, shape, row_slice, shape, 64));
+  EXPECT_TRUE(never_meet(row_slice, shape, row_slice, shape, 192));
+  EXPECT_TRUE(never_meet(row_slice, shape, row_slice, shape, -64));
+  EXPECT_FALSE(never_meet(row_slice, shape, row_slice, shape, 60));
+  EXPECT_FALSE(never_meet(row_slice, shape, row_slice, shape, 0));
+  const GemmOperand even{f32, 128, 8, 0};  // every second column
+  EXPECT_TRUE(never_meet(even, shape, even, shape, 4));
+  EXPECT_FALSE(never_meet(even, shape, even, shape, 8));
+}
+
+// Whatever it says "never" to must hold element by element.
+TEST(NeverMeet, IsNeverWrong) {
+  std::mt19937 random(11);
+  int shown = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    const auto pick = [&](int low, int high) {
+      return std::uniform_int_distribution<int>(low, high)(random);
+    };
+    const OperandShape xs{pick(1, 3), pick(1, 4), pick(1, 4)}, ys{pick(1, 3), pick(1, 4), pick(1, 4)};
+    const GemmOperand x{f32, pick(-6, 12) * 4, pick(-3, 6) * 4, pick(-9, 24) * 4};
+    const GemmOperand y{f16, pick(-12, 24) * 2, pick(-6, 12) * 2, pick(-9, 48) * 2};
+    const int64_t base = pick(-40, 40) * 2;
+    if (!never_meet(x, xs, y, ys, base)) continue;
+    ++shown;
+    for (int64_t i = 0; i < xs.batch * xs.rows * xs.cols; ++i)
+      for (int64_t j = 0; j < ys.batch * ys.rows * ys.cols; ++j) {
+        const auto place = [](const GemmOperand& o, const OperandShape& s, int64_t at) {
+          return at / (s.rows * s.cols) * o.batch_step + at / s.cols % s.rows * o.row_step +
+                 at % s.cols * o.col_step;
+        };
+        const int64_t px = place(x, xs, i), py = base + place(y, ys, j);
+        ASSERT_TRUE(px + 4 <= py || py + 2 <= px) << trial;
+      }
+  }
+  EXPECT_GT(shown, 50);
+}
+
 }  // namespace
 }  // namespace infini
