@@ -1,0 +1,21 @@
+// The Ascend backend's table: what the module exports.
+#include "contract/backend.h"
+
+#include "backends/ascend/device.h"
+#include "backends/ascend/rearrange.h"
+
+namespace infini::ascend {
+namespace {
+
+constinit const Backend backend{
+    .name = "ascend",
+    .kind = INFINI_DEVICE_ASCEND,
+    .device_count = device_count,
+    .open = [](int id) -> std::unique_ptr<infini::Device> { return std::make_unique<Device>(id); },
+    .kernels = {.rearrange = make_rearrange},
+};
+
+}  // namespace
+}  // namespace infini::ascend
+
+extern "C" const infini::Backend* infini_backend() { return &infini::ascend::backend; }

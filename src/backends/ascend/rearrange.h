@@ -1,0 +1,17 @@
+// The rearrange kernel of the Ascend backend.
+#pragma once
+
+#include <memory>
+
+#include "contract/kernels.h"
+#include "plan/rearrange_plan.h"
+
+namespace infini {
+class Device;
+}
+
+namespace infini::ascend {
+
+std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan);
+
+}  // namespace infini::ascend
