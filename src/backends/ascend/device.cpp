@@ -27,7 +27,8 @@ void use_device(int id) {
 
 }  // namespace
 
-// aclFinalize is never called: it would end CANN for the whole process, and at its exit CANN may be gone.
+// aclFinalize is never called: it would end CANN for the whole process, and at its exit CANN may be
+// gone.
 int device_count(std::string& why_none) {
   try {
     const int code = aclInit(nullptr);
@@ -47,8 +48,8 @@ Device::Device(int id) : infini::Device(INFINI_DEVICE_ASCEND, id) {
   const char* soc = aclrtGetSocName();
   std::ostringstream text;
   text.precision(3);
-  text << (soc ? soc : "Ascend") << ", " << static_cast<double>(memory_info().total_bytes) / (1 << 30)
-       << " GiB";
+  text << (soc ? soc : "Ascend") << ", "
+       << static_cast<double>(memory_info().total_bytes) / (1 << 30) << " GiB";
   description_ = text.str();
 }
 
@@ -61,8 +62,8 @@ Device::~Device() {
   }
 }
 
-// The device is a property of the thread. A thread that already has it keeps its context, which may be
-// one that the client made.
+// The device is a property of the thread. A thread that already has it keeps its context, which may
+// be one that the client made.
 void Device::make_current() { use_device(id()); }
 
 MemoryInfo Device::memory_info() {
@@ -92,11 +93,13 @@ void Device::stream_wait_event(void* stream, void* event) {
   check(aclrtStreamWaitEvent(stream, event), "aclrtStreamWaitEvent");
 }
 
-// The Ex events may be recorded again and again, and count as complete before their first recording.
+// The Ex events may be recorded again and again, and count as complete before their first
+// recording.
 void* Device::create_event(uint32_t flags) {
   const uint32_t time_line = flags & INFINIRT_EVENT_DISABLE_TIMING ? 0 : ACL_EVENT_TIME_LINE;
   aclrtEvent event = nullptr;
-  check(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC | time_line), "aclrtCreateEventExWithFlag");
+  check(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC | time_line),
+        "aclrtCreateEventExWithFlag");
   return event;
 }
 

@@ -35,7 +35,8 @@ Halves halves(const Nest& nest, bool broadcast_late) {
   for (size_t i = nest.loops.size(); i-- > 0;) {
     const Loop& loop = nest.loops[i];
     const bool skipped = broadcast_late && loop.src_step == 0;
-    if (!skipped) h.gather.loops.insert(h.gather.loops.begin(), {loop.extent, dense_step, loop.src_step});
+    if (!skipped)
+      h.gather.loops.insert(h.gather.loops.begin(), {loop.extent, dense_step, loop.src_step});
     h.scatter.loops.insert(h.scatter.loops.begin(),
                            {loop.extent, loop.dst_step, skipped ? 0 : dense_step});
     if (!skipped) dense_step *= loop.extent;
@@ -56,7 +57,8 @@ Nest all_forward(Nest nest) {
 }
 
 bool any_negative(const Nest& nest) {
-  return std::any_of(nest.loops.begin(), nest.loops.end(), [](const Loop& l) { return l.src_step < 0; });
+  return std::any_of(nest.loops.begin(), nest.loops.end(),
+                     [](const Loop& l) { return l.src_step < 0; });
 }
 
 bool any_broadcast(const Nest& nest) {

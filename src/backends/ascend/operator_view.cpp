@@ -25,13 +25,14 @@ int merge(int rank, const int64_t* dims, const int64_t* strides, Dim* merged) {
 
 // Dense, in whatever order: the chip moves or transposes it.
 bool permuted_dense(int rank, const int64_t* dims, const int64_t* strides) {
-  Dim sorted[max_operator_rank];
-  for (int i = 0; i < rank; ++i) sorted[i] = {dims[i], strides[i]};
-  std::sort(sorted, sorted + rank, [](const Dim& a, const Dim& b) { return a.stride < b.stride; });
+  unsigned used = 0;
   int64_t expected = 1;
-  for (int i = 0; i < rank; ++i) {
-    if (sorted[i].stride != expected) return false;
-    expected *= sorted[i].size;
+  for (int found = 0; found < rank; ++found) {
+    int i = 0;
+    while (i < rank && ((used >> i & 1) || strides[i] != expected)) ++i;
+    if (i == rank) return false;
+    used |= 1u << i;
+    expected *= dims[i];
   }
   return true;
 }
@@ -52,10 +53,11 @@ bool ai_core_writes(int rank, const int64_t* dims, const int64_t* strides) {
   Dim merged[max_operator_rank];
   const int count = merge(rank, dims, strides, merged);
   const Dim run = merged[count - 1];
-  if (count == 1) return true;                                                        // uniform step
-  if (count == 2) return run.stride == 1 && merged[0].stride > run.size;              // row pitch
+  if (count == 1) return true;                                            // uniform step
+  if (count == 2) return run.stride == 1 && merged[0].stride > run.size;  // row pitch
   if (count > 4 || run.stride != 1 || run.size < 32) return false;
-  return std::all_of(merged, merged + count - 1, [&](const Dim& d) { return d.stride >= run.size; });
+  return std::all_of(merged, merged + count - 1,
+                     [&](const Dim& d) { return d.stride >= run.size; });
 }
 
 OperatorView operator_view(const Step& step) {
@@ -102,8 +104,8 @@ std::string to_string(const Schedule& schedule) {
   std::ostringstream text;
   for (const Step& step : schedule.steps) {
     const OperatorView view = operator_view(step);
-    text << name(step.from, "src") << " -> " << name(step.to, "dst") << ": " << launches(step) << " x "
-         << name(step.method) << " of";
+    text << name(step.from, "src") << " -> " << name(step.to, "dst") << ": " << launches(step)
+         << " x " << name(step.method) << " of";
     if (step.method == Method::copy || step.method == Method::copy_2d) {
       text << " " << step.nest.atom_bytes << " bytes";
       if (step.method == Method::copy_2d) text << " x " << step.nest.loops.back().extent << " rows";

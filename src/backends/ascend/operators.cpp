@@ -20,8 +20,8 @@ Tensor make_tensor(aclDataType dtype, int64_t element_bytes, int rank, const int
   const uintptr_t base = first / address_alignment * address_alignment;
   const int64_t offset = static_cast<int64_t>(first - base) / element_bytes;
   const int64_t storage = offset + elements;
-  Tensor tensor(aclCreateTensor(dims, static_cast<uint64_t>(rank), dtype, strides, offset, ACL_FORMAT_ND,
-                                &storage, 1, reinterpret_cast<void*>(base)));
+  Tensor tensor(aclCreateTensor(dims, static_cast<uint64_t>(rank), dtype, strides, offset,
+                                ACL_FORMAT_ND, &storage, 1, reinterpret_cast<void*>(base)));
   require(tensor != nullptr, INFINI_STATUS_INTERNAL_ERROR, "aclCreateTensor made no tensor");
   return tensor;
 }

@@ -24,15 +24,16 @@ struct ArrayDeleter {
 using IntArray = std::unique_ptr<aclIntArray, ArrayDeleter>;
 
 // A view whose first element lies at `address`. CANN wants 32-byte aligned addresses and a storage
-// shape that covers the view: the address is rounded down, the rest becomes an offset, and the storage
-// is one row that ends with the view's last element (`elements` from the first). Strides in elements.
+// shape that covers the view: the address is rounded down, the rest becomes an offset, and the
+// storage is one row that ends with the view's last element (`elements` from the first). Strides in
+// elements.
 Tensor make_tensor(aclDataType dtype, int64_t element_bytes, int rank, const int64_t* dims,
                    const int64_t* strides, int64_t elements, const void* address);
 
 using SecondPhase = int (*)(void* workspace, uint64_t bytes, aclOpExecutor* executor, void* stream);
 
-// A call between its phases, with the operands that it keeps alive. It runs once, or again and again
-// when CANN makes its executor repeatable; always by one thread at a time.
+// A call between its phases, with the operands that it keeps alive. It runs once, or again and
+// again when CANN makes its executor repeatable; always by one thread at a time.
 class OperatorCall {
  public:
   OperatorCall() = default;
@@ -44,7 +45,8 @@ class OperatorCall {
   void prepare(const char* name, bool keep, Phase phase) {
     check(phase(&workspace_, &executor_), name);
     repeatable_ = keep && aclSetAclOpExecutorRepeatable(executor_) == 0;
-    if (keep && !repeatable_) aclGetRecentErrMsg();  // a refusal is no error: do not leave its words
+    if (keep && !repeatable_)
+      aclGetRecentErrMsg();  // a refusal is no error: do not leave its words
   }
   void run(const char* name, SecondPhase phase, StreamMemory& memory, void* stream);
   bool repeatable() const { return repeatable_; }

@@ -1,4 +1,5 @@
-// Running rearrange schedules: each step's calls are queued one after another on the client's stream.
+// Running rearrange schedules: each step's calls are queued one after another on the client's
+// stream.
 #include "backends/ascend/rearrange.h"
 
 #include <acl/acl.h>
@@ -36,7 +37,9 @@ class PreparedStep {
   const Step& step() const { return step_; }
 
  private:
-  bool is_operator() const { return step_.method == Method::view_copy || step_.method == Method::flip; }
+  bool is_operator() const {
+    return step_.method == Method::view_copy || step_.method == Method::flip;
+  }
 
   void walk(size_t depth, char* dst, const char* src, StreamMemory& memory, void* stream) const {
     if (depth == step_.outer) return launch(dst, src, memory, stream);
@@ -52,17 +55,17 @@ class PreparedStep {
             "aclrtMemcpyAsync");
     } else if (step_.method == Method::copy_2d) {
       const Loop& rows = step_.nest.loops.back();
-      check(aclrtMemcpy2dAsync(dst, static_cast<size_t>(rows.dst_step), src,
-                               static_cast<size_t>(rows.src_step), bytes,
-                               static_cast<size_t>(rows.extent), ACL_MEMCPY_DEVICE_TO_DEVICE, stream),
+      check(aclrtMemcpy2dAsync(
+                dst, static_cast<size_t>(rows.dst_step), src, static_cast<size_t>(rows.src_step),
+                bytes, static_cast<size_t>(rows.extent), ACL_MEMCPY_DEVICE_TO_DEVICE, stream),
             "aclrtMemcpy2dAsync");
     } else {
       launch_operator(dst, src, memory, stream);
     }
   }
 
-  // A call is kept for its addresses where the step is one call; a series of calls would only displace
-  // each other.
+  // A call is kept for its addresses where the step is one call; a series of calls would only
+  // displace each other.
   void launch_operator(char* dst, const char* src, StreamMemory& memory, void* stream) const {
     const bool keep = step_.outer == 0;
     const void* const key[3] = {dst, src, nullptr};
@@ -82,14 +85,15 @@ class PreparedStep {
     const aclDataType dtype = integer_of(step_.element);
     call->tensors[0] = make_tensor(dtype, step_.element, view_.rank, view_.dims, view_.dst_strides,
                                    view_.dst_elements, dst);
-    call->tensors[1] = make_tensor(dtype, step_.element, view_.rank, view_.src_dims, view_.src_strides,
-                                   view_.src_elements, src + view_.src_low);
+    call->tensors[1] = make_tensor(dtype, step_.element, view_.rank, view_.src_dims,
+                                   view_.src_strides, view_.src_elements, src + view_.src_low);
     aclTensor *to = call->tensors[0].get(), *from = call->tensors[1].get();
     if (step_.method == Method::flip) {
       call->array = flipped_dims();
-      call->prepare("aclnnFlipGetWorkspaceSize", keep, [&](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnFlipGetWorkspaceSize(from, call->array.get(), to, bytes, executor);
-      });
+      call->prepare(
+          "aclnnFlipGetWorkspaceSize", keep, [&](uint64_t* bytes, aclOpExecutor** executor) {
+            return aclnnFlipGetWorkspaceSize(from, call->array.get(), to, bytes, executor);
+          });
     } else {
       call->prepare("aclnnInplaceCopyGetWorkspaceSize", keep,
                     [&](uint64_t* bytes, aclOpExecutor** executor) {
@@ -130,7 +134,8 @@ class PreparedSchedule {
       return at(stages.get(), where == Place::stage_0 ? 0 : static_cast<int64_t>(stage_1_at_));
     };
     for (const PreparedStep& prepared : steps_)
-      prepared.run(place(prepared.step().to, dst), place(prepared.step().from, src), memory, stream);
+      prepared.run(place(prepared.step().to, dst), place(prepared.step().from, src), memory,
+                   stream);
   }
   const char* candidate() const { return candidate_; }
   const std::string& words() const { return words_; }
@@ -147,7 +152,9 @@ class PreparedSchedule {
 class Rearrange final : public RearrangeKernel {
  public:
   Rearrange(Device& device, const RearrangePlan& plan)
-      : memory_(device.stream_memory()), dst_offset_(plan.dst_offset), src_offset_(plan.src_offset) {
+      : memory_(device.stream_memory()),
+        dst_offset_(plan.dst_offset),
+        src_offset_(plan.src_offset) {
     for (int64_t alignment = 1; alignment <= natural_element(plan); alignment *= 2)
       by_alignment_.emplace_back(make_schedule(plan, alignment));
     fallback_ = std::make_unique<PreparedSchedule>(make_engine_schedule(plan, 1));

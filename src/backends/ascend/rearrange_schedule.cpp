@@ -1,4 +1,5 @@
-// The ordered candidates that turn a rearrange plan into a schedule, from the fastest to the last resort.
+// The ordered candidates that turn a rearrange plan into a schedule, from the fastest to the last
+// resort.
 #include "backends/ascend/rearrange_schedule.h"
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 namespace infini::ascend {
 namespace {
 
-// Limits of the 2-D copy engine, and the sizes below which its rows are too short, or above which one
-// call per row or per plane is as good as one call for all.
+// Limits of the 2-D copy engine, and the sizes below which its rows are too short, or above which
+// one call per row or per plane is as good as one call for all.
 constexpr int64_t max_row_bytes = 5'000'000, max_rows = 5'242'880;
 constexpr int64_t min_row_bytes = 64;
 constexpr int64_t large_call_bytes = int64_t{4} << 20;
@@ -21,7 +22,8 @@ using Made = std::unique_ptr<Schedule>;
 Made one_step(const char* candidate, Method method, Nest nest, size_t outer, int64_t element) {
   auto schedule = std::make_unique<Schedule>();
   schedule->candidate = candidate;
-  schedule->steps.push_back({method, Place::client, Place::client, std::move(nest), outer, element});
+  schedule->steps.push_back(
+      {method, Place::client, Place::client, std::move(nest), outer, element});
   return schedule;
 }
 
@@ -30,8 +32,8 @@ bool is_row_loop(const Nest& nest, const Loop& loop) {
          loop.extent <= max_rows && nest.atom_bytes <= max_row_bytes;
 }
 
-// The longest loop that the 2-D engine can walk goes innermost; the others become outer loops. Without
-// such a loop each atom is one flat copy.
+// The longest loop that the 2-D engine can walk goes innermost; the others become outer loops.
+// Without such a loop each atom is one flat copy.
 Step engine_step(Nest nest) {
   auto best = nest.loops.end();
   for (auto loop = nest.loops.begin(); loop != nest.loops.end(); ++loop)
@@ -55,7 +57,8 @@ int64_t bytes_per_call(const Step& step) {
 Made try_operator(const char* candidate, Method method, const Nest& nest, int64_t alignment) {
   for (int64_t element = largest_element(nest, alignment); element > 0; element /= 2) {
     if (operator_rank(nest, 0, element) > max_operator_rank) continue;
-    const OperatorView view = operator_view({method, Place::client, Place::client, nest, 0, element});
+    const OperatorView view =
+        operator_view({method, Place::client, Place::client, nest, 0, element});
     if (ai_core_writes(view.rank, view.dims, view.dst_strides))
       return one_step(candidate, method, nest, 0, element);
   }
@@ -65,7 +68,8 @@ Made try_operator(const char* candidate, Method method, const Nest& nest, int64_
 template <int64_t Loop::*step>
 bool dense_in_some_order(const Nest& nest) {
   std::vector<Loop> loops = nest.loops;
-  std::sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) { return a.*step < b.*step; });
+  std::sort(loops.begin(), loops.end(),
+            [](const Loop& a, const Loop& b) { return a.*step < b.*step; });
   int64_t expected = nest.atom_bytes;
   for (const Loop& loop : loops) {
     if (loop.*step != expected) return false;
@@ -74,7 +78,8 @@ bool dense_in_some_order(const Nest& nest) {
   return true;
 }
 
-// --- copy: the flat engine, once or for each large atom -----------------------------------------------
+// --- copy: the flat engine, once or for each large atom
+// -----------------------------------------------
 
 bool accepts_copy(const int64_t&, const Nest& nest) {
   return is_flat(nest) || nest.atom_bytes >= large_call_bytes;
@@ -83,7 +88,8 @@ Made make_copy(const int64_t&, const Nest& nest) {
   return one_step("copy", Method::copy, nest, nest.loops.size(), 1);
 }
 
-// --- copy_2d: the 2-D engine, once or for each large plane --------------------------------------------
+// --- copy_2d: the 2-D engine, once or for each large plane
+// --------------------------------------------
 
 bool accepts_copy_2d(const int64_t&, const Nest& nest) {
   if (nest.atom_bytes < min_row_bytes) return false;
@@ -96,9 +102,9 @@ Made make_copy_2d(const int64_t&, const Nest& nest) {
   return one_step("copy_2d", Method::copy_2d, std::move(step.nest), step.outer, 1);
 }
 
-// --- transpose: both sides dense, in different orders -------------------------------------------------
-// The source in its own order is contiguous, so the operator skips its first pass and transposes
-// straight into the destination.
+// --- transpose: both sides dense, in different orders
+// ------------------------------------------------- The source in its own order is contiguous, so
+// the operator skips its first pass and transposes straight into the destination.
 
 bool accepts_transpose(const int64_t& alignment, const Nest& nest) {
   return dense_in_some_order<&Loop::dst_step>(nest) && dense_in_some_order<&Loop::src_step>(nest) &&
@@ -112,7 +118,8 @@ Made make_transpose(const int64_t& alignment, const Nest& nest) {
   return one_step("transpose", Method::view_copy, std::move(ordered), 0, element);
 }
 
-// --- view_copy and flip: one operator call, destination within the AI Core's rules --------------------
+// --- view_copy and flip: one operator call, destination within the AI Core's rules
+// --------------------
 
 bool accepts_view_copy(const int64_t&, const Nest& nest) { return !any_negative(nest); }
 Made make_view_copy(const int64_t& alignment, const Nest& nest) {
@@ -126,7 +133,8 @@ Made make_flip(const int64_t& alignment, const Nest& nest) {
   return try_operator("flip", Method::flip, nest, alignment);
 }
 
-// --- staged: through dense memory, which holds each source byte once ----------------------------------
+// --- staged: through dense memory, which holds each source byte once
+// ----------------------------------
 
 size_t loops_beyond_rank(const Nest& nest, int64_t element) {
   return static_cast<size_t>(std::max(0, operator_rank(nest, 0, element) - max_operator_rank));
@@ -150,14 +158,15 @@ Nest longest_inside(Nest nest, size_t taken) {
   return nest;
 }
 
-// Dense memory to a destination with many gaps: the longest loops go into the call, as many as the AI
-// Core takes (three around a run of 32 elements, else one); the others are outer loops.
+// Dense memory to a destination with many gaps: the longest loops go into the call, as many as the
+// AI Core takes (three around a run of 32 elements, else one); the others are outer loops.
 Step scatter_step(const Nest& nest, int64_t alignment) {
   Step best;
   int64_t fewest = INT64_MAX;
   for (int64_t element = largest_element(nest, alignment); element > 0; element /= 2) {
-    const size_t taken = std::min<size_t>(nest.loops.size(), nest.atom_bytes / element >= 32 ? 3 : 1);
-    Step step{Method::view_copy, Place::client, Place::client, longest_inside(nest, taken),
+    const size_t taken =
+        std::min<size_t>(nest.loops.size(), nest.atom_bytes / element >= 32 ? 3 : 1);
+    Step step{Method::view_copy,         Place::client, Place::client, longest_inside(nest, taken),
               nest.loops.size() - taken, element};
     if (launches(step) >= fewest) continue;
     fewest = launches(step);
@@ -189,16 +198,19 @@ Made make_staged(const int64_t& alignment, const Nest& nest) {
   return through_dense("staged", nest, alignment, scatter_step);
 }
 
-// --- ai_cpu: few calls whatever the destination, but slow ones ----------------------------------------
+// --- ai_cpu: few calls whatever the destination, but slow ones
+// ----------------------------------------
 
 Made make_ai_cpu(const int64_t& alignment, const Nest& nest) {
   return through_dense("ai_cpu", nest, alignment, [](const Nest& n, int64_t a) {
     const int64_t element = largest_element(n, a);
-    return Step{Method::view_copy, Place::client, Place::client, n, loops_beyond_rank(n, element), element};
+    return Step{
+        Method::view_copy, Place::client, Place::client, n, loops_beyond_rank(n, element), element};
   });
 }
 
-// --- engine: copy engines for everything strided, operators on dense memory only ----------------------
+// --- engine: copy engines for everything strided, operators on dense memory only
+// ----------------------
 
 // Dense to dense: reverses the loops that the source walks backwards.
 Nest reversal(Nest gather) {
@@ -272,7 +284,8 @@ constexpr Candidate<Schedule, int64_t, Nest> candidates[] = {
 }  // namespace
 
 Schedule make_schedule(const RearrangePlan& plan, int64_t alignment) {
-  return std::move(*first_accepting(candidates, alignment, to_nest(plan), "INFINI_ASCEND_REARRANGE"));
+  return std::move(
+      *first_accepting(candidates, alignment, to_nest(plan), "INFINI_ASCEND_REARRANGE"));
 }
 
 Schedule make_engine_schedule(const RearrangePlan& plan, int64_t alignment) {

@@ -1,9 +1,10 @@
 // How a rearrange plan is carried out on an Ascend chip, as plain data: pure host code, no SDK.
 //
-// The chip offers no kernel for arbitrary strides. It has copy engines (flat and 2-D) and operators on
-// strided views, which run on the fast AI Core only for some destinations and on the slow AI CPU for
-// the rest. A schedule is a short list of steps, each one vendor call repeated over outer loops, that
-// stays with the fast ones; where no single step can, it goes through dense memory in between.
+// The chip offers no kernel for arbitrary strides. It has copy engines (flat and 2-D) and operators
+// on strided views, which run on the fast AI Core only for some destinations and on the slow AI CPU
+// for the rest. A schedule is a short list of steps, each one vendor call repeated over outer
+// loops, that stays with the fast ones; where no single step can, it goes through dense memory in
+// between.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,8 @@
 
 namespace infini::ascend {
 
-// The vendor calls. `view_copy` is aclnnInplaceCopy; `flip` is aclnnFlip, for negative source steps.
+// The vendor calls. `view_copy` is aclnnInplaceCopy; `flip` is aclnnFlip, for negative source
+// steps.
 enum class Method { copy, copy_2d, view_copy, flip };
 // Where a step writes and reads: the client's memory, or one of two dense buffers.
 enum class Place { client, stage_0, stage_1 };
@@ -42,13 +44,14 @@ struct Schedule {
 // What operators see of a step's inner part: dims and strides in elements, innermost last.
 struct OperatorView {
   int rank = 0;
-  int64_t dims[8], dst_strides[8], src_dims[8], src_strides[8];  // src_dims is 1 where src broadcasts
+  int64_t dims[8], dst_strides[8], src_dims[8],
+      src_strides[8];  // src_dims is 1 where src broadcasts
   bool flipped[8];
   int64_t src_low = 0;  // bytes from the source's first element to the lowest one, <= 0
   int64_t dst_elements = 0, src_elements = 0;  // from the lowest element to one past the highest
 };
 
-constexpr int64_t max_launches = 4096;      // beyond this many calls one slow call is better
+constexpr int64_t max_launches = 4096;  // beyond this many calls one slow call is better
 constexpr int max_operator_rank = 8;
 
 // The largest of 1, 2, 4, 8 that divides the atom and every step.

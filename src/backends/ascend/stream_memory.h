@@ -20,7 +20,8 @@ class StreamMemory {
   // What became of a block: idle on that stream now; not taken from here; given back before.
   enum class Given { idle, foreign, twice };
   Given give(void* p, void* stream) noexcept;
-  // Forgets a taken block, which the client frees in another way; false when it was given back before.
+  // Forgets a taken block, which the client frees in another way; false when it was given back
+  // before.
   bool forget(void* p) noexcept;
   // The stream's work is done: any stream may have its blocks.
   void stream_done(void* stream) noexcept;
@@ -58,7 +59,8 @@ class Scratch {
   void* p_;
 };
 
-// aclrtMalloc; when the device has no room, waits for it, returns `spare`'s idle blocks and tries again.
+// aclrtMalloc; when the device has no room, waits for it, returns `spare`'s idle blocks and tries
+// again.
 void* allocate_or_trim(size_t bytes, StreamMemory& spare);
 
 }  // namespace infini::ascend
