@@ -4,13 +4,16 @@ if(INFINI_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()
 
-# infini_add_module(NAME SOURCES...): a backend module lib/libinfini-NAME.so. It carries base and plan
-# itself and exports infini_backend() alone.
+# infini_add_module(NAME [EMULATED] SOURCES...): a backend module lib/libinfini-NAME.so. It carries base and plan
+# itself and exports infini_backend() alone. An EMULATED one is for tests and is not installed.
 function(infini_add_module name)
-  add_library(infini-${name} MODULE ${ARGN})
+  cmake_parse_arguments(ARG "EMULATED" "" "" ${ARGN})
+  add_library(infini-${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(infini-${name} PRIVATE infini_plan)
   set_target_properties(infini-${name} PROPERTIES INSTALL_RPATH "$ORIGIN")
-  install(TARGETS infini-${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(NOT ARG_EMULATED)
+    install(TARGETS infini-${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
 endfunction()
 
 # infini_add_test(NAME [SOURCES...] [LIBS ...] [ENV ...]): a GoogleTest program, one ctest entry. It
@@ -19,7 +22,6 @@ function(infini_add_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;ENV" ${ARGN})
   add_executable(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE infini_objects ${ARG_LIBS} GTest::gtest GTest::gtest_main)
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES
     ENVIRONMENT "INFINI_BACKEND_PATH=${CMAKE_LIBRARY_OUTPUT_DIRECTORY};${ARG_ENV}")

@@ -46,8 +46,12 @@ class DeviceImage {
  public:
   explicit DeviceImage(const Image& image) : image_(image) {
     require_success(infinirtMalloc(&memory_, image.bytes.size()), "infinirtMalloc");
-    require_success(infinirtMemcpy(memory_, image.bytes.data(), image.bytes.size(),
-                                   INFINIRT_MEMCPY_H2D), "infinirtMemcpy");
+    const infiniStatus_t copied = infinirtMemcpy(memory_, image.bytes.data(), image.bytes.size(),
+                                                 INFINIRT_MEMCPY_H2D);
+    if (copied == INFINI_STATUS_SUCCESS) return;
+    const std::string why = infiniGetLastErrorString();
+    infinirtFree(memory_);  // the destructor will not run
+    fail(copied, "infinirtMemcpy: ", why);
   }
   ~DeviceImage() { infinirtFree(memory_); }
   DeviceImage(const DeviceImage&) = delete;

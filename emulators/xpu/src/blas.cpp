@@ -1,5 +1,7 @@
 // The emulated BLAS: products in column-major order, f32 sums of f16, bf16 or f32 elements, put on
 // the handle's stream like any other work.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -31,6 +33,27 @@ uint32_t to_bits(float value) {
   return bits;
 }
 
+float from_half(uint16_t half) {
+  const int exponent = (half >> 10) & 31, mantissa = half & 1023;
+  float magnitude;
+  if (exponent == 31) magnitude = mantissa ? NAN : INFINITY;
+  else if (exponent == 0) magnitude = std::ldexp(static_cast<float>(mantissa), -24);
+  else magnitude = std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+  return std::copysign(magnitude, half & 0x8000 ? -1.0f : 1.0f);
+}
+
+// To nearest, ties to even: the rounding of lrint.
+uint16_t to_half(float value) {
+  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const float magnitude = std::fabs(value);
+  if (std::isnan(value)) return sign | 0x7e00;
+  if (magnitude >= 65520.0f) return sign | 0x7c00;
+  if (magnitude < 0x1p-14f) return sign | static_cast<uint16_t>(std::lrint(magnitude * 0x1p24f));
+  const int exponent = std::ilogb(magnitude);
+  const auto mantissa = std::lrint(std::ldexp(magnitude, 10 - exponent));  // 1024..2048
+  return static_cast<uint16_t>(sign | (((exponent + 14) << 10) + mantissa));
+}
+
 size_t size_of(cudaDataType type) { return type == CUDA_R_32F ? 4 : 2; }
 bool known(cudaDataType type) {
   return type == CUDA_R_32F || type == CUDA_R_16F || type == CUDA_R_16BF;
@@ -38,7 +61,7 @@ bool known(cudaDataType type) {
 
 float load(const void* base, int64_t index, cudaDataType type) {
   if (type == CUDA_R_32F) return static_cast<const float*>(base)[index];
-  if (type == CUDA_R_16F) return static_cast<float>(static_cast<const _Float16*>(base)[index]);
+  if (type == CUDA_R_16F) return from_half(static_cast<const uint16_t*>(base)[index]);
   return from_bits(static_cast<uint32_t>(static_cast<const uint16_t*>(base)[index]) << 16);
 }
 
@@ -46,7 +69,7 @@ void store(void* base, int64_t index, float value, cudaDataType type) {
   if (type == CUDA_R_32F) {
     static_cast<float*>(base)[index] = value;
   } else if (type == CUDA_R_16F) {
-    static_cast<_Float16*>(base)[index] = static_cast<_Float16>(value);
+    static_cast<uint16_t*>(base)[index] = to_half(value);
   } else {
     const uint32_t bits = to_bits(value);
     const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
@@ -144,8 +167,11 @@ cublasStatus_t cublasGemmStridedBatchedEx(
   if (!known(Atype) || Atype != Btype || (Ctype != Atype && Ctype != CUDA_R_32F))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   if (m == 0 || n == 0 || batchCount == 0) return CUBLAS_STATUS_SUCCESS;
-  if (batchCount > 1 && strideC < static_cast<long long>(ldc) * (n - 1) + m)
-    return CUBLAS_STATUS_INVALID_VALUE;  // stricter: products that overwrite one another
+  // Stricter: products must not overwrite one another, so one follows another, or their columns
+  // alternate.
+  const long long columns = static_cast<long long>(ldc) * (n - 1) + m;
+  const bool alternate = strideC >= m && strideC * (batchCount - 1) + m <= ldc;
+  if (batchCount > 1 && strideC < columns && !alternate) return CUBLAS_STATUS_INVALID_VALUE;
   Product product{m, n, k, batchCount, *static_cast<const float*>(alpha),
                   *static_cast<const float*>(beta), {A, Atype, lda, strideA, ta},
                   {B, Btype, ldb, strideB, tb}, {C, Ctype, ldc, strideC, false},

@@ -63,13 +63,12 @@ namespace xpu_emu {
 
 // On the device long, size_t and pointers inside a struct have other widths and padding is not
 // defined, so an argument is a pointer to global memory, a fixed-width scalar, or a struct with no
-// padding. (That a struct's members are themselves fixed-width, no compiler can tell.)
+// padding. (That an int64_t was not written as long, no compiler of the host can tell.)
 template <typename T>
 constexpr bool may_be_argument =
     std::is_trivially_copyable_v<T> &&
     (std::is_pointer_v<T> || std::is_floating_point_v<T> ||
-     std::has_unique_object_representations_v<T>) &&
-    !std::is_same_v<T, long> && !std::is_same_v<T, unsigned long>;
+     std::has_unique_object_representations_v<T>);
 
 // Where each argument lies: 8-byte ones on multiples of 8, the others on multiples of 4.
 template <typename... Args>

@@ -1,0 +1,16 @@
+// The operators that the Kunlun backend offers.
+#pragma once
+
+#include "backends/kunlun/device.h"
+#include "backends/kunlun/schedule.h"
+#include "contract/backend.h"
+
+namespace infini::kunlun {
+
+std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan);
+// The kernel of one given schedule, chosen or not.
+std::unique_ptr<RearrangeKernel> make_rearrange(const Schedule& schedule);
+std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,
+                                      const GemmOptions& options);
+
+}  // namespace infini::kunlun
