@@ -1,10 +1,13 @@
 // Gemm on the XPU through the vendor's BLAS, which speaks cuBLAS: column-major, 32-bit sizes. Operands
 // that it cannot address are copied into dense matrices of the workspace by Rearrange.
+#include <algorithm>
 #include <climits>
+#include <utility>
 
 #include "backends/kunlun/backend.h"
 #include "backends/kunlun/blas_handles.h"
 #include "base/checked.h"
+#include "base/dtype.h"
 #include "plan/gemm_operand.h"
 
 namespace infini::kunlun {
@@ -36,7 +39,8 @@ class BlasGemm final : public GemmKernel {
  public:
   BlasGemm(Device& device, const GemmPlan& plan, const GemmOptions& options)
       : blas_(device.blas()) {
-    blas_type(plan.c.dtype, type_);
+    blas_type(plan.a.dtype, type_);
+    blas_type(plan.c.dtype, c_type_);
     compute_ = options.allow_tf32 && type_ == CUDA_R_32F ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                          : CUBLAS_COMPUTE_32F;
     c_.matrix = blas_matrix(plan.c, shape_of_c(plan));
@@ -63,14 +67,15 @@ class BlasGemm final : public GemmKernel {
 
   void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
            void* stream) const override {
-    if (plan_.batch == 0 || plan_.m == 0 || plan_.n == 0) return;
     if (swapped_) std::swap(a, b);
+    const bool reads_inputs = alpha != 0 && plan_.k != 0;  // else they may be null
     char* const base = static_cast<char*>(workspace);
-    if (a_.pack) a_.pack->run(base + a_.workspace, a, stream);
-    if (b_.pack) b_.pack->run(base + b_.workspace, b, stream);
+    if (a_.pack && reads_inputs) a_.pack->run(base + a_.workspace, a, stream);
+    if (b_.pack && reads_inputs) b_.pack->run(base + b_.workspace, b, stream);
     if (c_.pack && beta != 0) c_.pack->run(base + c_.workspace, c, stream);
     void* const out = const_cast<void*>(c_.address(c, base));
-    multiply(out, a_.address(a, base), b_.address(b, base), alpha, beta, stream);
+    multiply(out, reads_inputs ? a_.address(a, base) : out,
+             reads_inputs ? b_.address(b, base) : out, alpha, beta, stream);
     if (c_.unpack) c_.unpack->run(c, out, stream);
   }
 
@@ -83,7 +88,7 @@ class BlasGemm final : public GemmKernel {
                    handle.get(), op(a_.matrix), op(b_.matrix), narrow(plan_.m), narrow(plan_.n),
                    narrow(plan_.k), &alpha, a, type_, narrow(a_.matrix.leading),
                    a_.matrix.batch_stride, b, type_, narrow(b_.matrix.leading),
-                   b_.matrix.batch_stride, &beta, c, type_, narrow(c_.matrix.leading),
+                   b_.matrix.batch_stride, &beta, c, c_type_, narrow(c_.matrix.leading),
                    c_.matrix.batch_stride, narrow(plan_.batch), compute_, CUBLAS_GEMM_DEFAULT),
                "cublasGemmStridedBatchedEx");
   }
@@ -94,13 +99,12 @@ class BlasGemm final : public GemmKernel {
     if (operand.matrix.addressable) return;
     const int64_t leading = std::max<int64_t>(1, shape.rows);
     const GemmOperand dense = dense_operand(x, shape, leading, true);
-    operand.matrix = {true, true, leading, dense.batch_step / bytes_of(x)};
+    operand.matrix = {true, true, leading, dense.batch_step / dtype_bytes(x.dtype)};
     operand.workspace = workspace_;
     workspace_ += round_up(dense_bytes(x, shape, leading, true), workspace_alignment);
     operand.pack = copy_kernel(device, operand_copy(dense, x, shape));
     if (written) operand.unpack = copy_kernel(device, operand_copy(x, dense, shape));
   }
-  static int64_t bytes_of(const GemmOperand& x) { return x.dtype == INFINI_DTYPE_F32 ? 4 : 2; }
   static std::unique_ptr<RearrangeKernel> copy_kernel(Device& device, const RearrangePlan& plan) {
     return plan.atom_bytes == 0 ? nullptr : make_rearrange(device, plan);
   }
@@ -108,7 +112,7 @@ class BlasGemm final : public GemmKernel {
   BlasHandles& blas_;
   GemmPlan plan_;
   bool swapped_ = false;
-  cudaDataType type_ = CUDA_R_32F;
+  cudaDataType type_ = CUDA_R_32F, c_type_ = CUDA_R_32F;  // of a and b; of c
   cublasComputeType_t compute_ = CUBLAS_COMPUTE_32F;
   Operand c_, a_, b_;
   int64_t workspace_ = 0;
@@ -119,7 +123,7 @@ class BlasGemm final : public GemmKernel {
 std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,
                                       const GemmOptions& options) {
   cudaDataType type;
-  if (!blas_type(plan.c.dtype, type)) return nullptr;
+  if (!blas_type(plan.a.dtype, type)) return nullptr;  // f64
   auto kernel = std::make_unique<BlasGemm>(static_cast<Device&>(device), plan, options);
   return kernel->fits() ? std::move(kernel) : nullptr;
 }
