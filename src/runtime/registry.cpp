@@ -30,17 +30,22 @@ std::array<Slot, INFINI_DEVICE_TYPE_COUNT>& slots() {
   return *all;
 }
 
-// INFINI_BACKEND_PATH, else the folder of the library that this code is in.
-std::filesystem::path module_folder() {
-  if (const char* path = std::getenv("INFINI_BACKEND_PATH")) return path;
+// INFINI_BACKEND_PATH, else the folder of the library that this code is in; for a program that
+// carries the library's code itself (bin/infini), the lib folder beside its own.
+std::filesystem::path module_path(const std::string& file) {
+  if (const char* path = std::getenv("INFINI_BACKEND_PATH")) return std::filesystem::path(path) / file;
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&find_backend), &info) == 0 || !info.dli_fname)
-    return ".";
-  return std::filesystem::path(info.dli_fname).parent_path();
+    return file;
+  std::error_code ignored;
+  const auto own = std::filesystem::path(info.dli_fname).parent_path();
+  for (const char* beside : {".", "../lib", "../lib64", "../lib/" INFINI_LIBRARY_ARCHITECTURE})
+    if (std::filesystem::exists(own / beside / file, ignored)) return own / beside / file;
+  return own / file;
 }
 
 const Backend* load_module(infiniDevice_t kind, std::string& why) {
-  const auto path = module_folder() / (std::string("libinfini-") + device_kind_name(kind) + ".so");
+  const auto path = module_path(std::string("libinfini-") + device_kind_name(kind) + ".so");
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     why = std::string("this build has no ") + device_kind_name(kind) + " module (" +

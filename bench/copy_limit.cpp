@@ -1,0 +1,59 @@
+// The CPU's two plain copies.
+#include "bench/copy_limit.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "backends/cpu/parallel.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace infini::bench {
+namespace {
+
+void stream_range(char* dst, const char* src, size_t bytes) {
+#if defined(__SSE2__)
+  const size_t head = (64 - reinterpret_cast<uintptr_t>(dst) % 64) % 64;
+  if (bytes < head + 64) {
+    std::memcpy(dst, src, bytes);
+    return;
+  }
+  std::memcpy(dst, src, head);
+  size_t i = head;
+  for (; i + 64 <= bytes; i += 64)
+    for (size_t j = i; j < i + 64; j += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(dst + j),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(src + j)));
+  std::memcpy(dst + i, src + i, bytes - i);
+  _mm_sfence();
+#else
+  std::memcpy(dst, src, bytes);
+#endif
+}
+
+// Whole pages to each thread.
+template <class Copy>
+void divide(void* dst, const void* src, size_t bytes, int threads, Copy copy) {
+  constexpr size_t page = 4096;
+  const auto pages = static_cast<int64_t>((bytes + page - 1) / page);
+  cpu::parallel_for(pages, bytes < (256u << 10) ? 1 : threads, [&](int64_t begin, int64_t end) {
+    const size_t from = static_cast<size_t>(begin) * page;
+    const size_t to = static_cast<size_t>(end) * page < bytes ? static_cast<size_t>(end) * page : bytes;
+    copy(static_cast<char*>(dst) + from, static_cast<const char*>(src) + from, to - from);
+  });
+}
+
+}  // namespace
+
+void memcpy_copy(void* dst, const void* src, size_t bytes, int threads) {
+  divide(dst, src, bytes, threads,
+         [](char* to, const char* from, size_t size) { std::memcpy(to, from, size); });
+}
+
+void streaming_copy(void* dst, const void* src, size_t bytes, int threads) {
+  divide(dst, src, bytes, threads, stream_range);
+}
+
+}  // namespace infini::bench

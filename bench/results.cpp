@@ -1,0 +1,74 @@
+// Printing and writing measurements.
+#include "bench/results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+
+#include "base/error.h"
+
+namespace infini::bench {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+std::string today() {
+  char text[32];
+  const std::time_t now = std::time(nullptr);
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+}  // namespace
+
+double Results::mean_ratio() const {
+  double sum = 0;
+  for (const Row& row : rows_) sum += std::log(row.ratio());
+  return rows_.empty() ? 0 : std::exp(sum / static_cast<double>(rows_.size()));
+}
+
+bool Results::all_verified() const {
+  return std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.verified; });
+}
+
+void Results::write_json(const std::string& path) const {
+  std::ofstream file(path);
+  file << "{\"version\": " << quoted(infiniVersionString()) << ", \"date\": " << quoted(today())
+       << ", \"mean_ratio\": " << mean_ratio() << ", \"rows\": [";
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    const Row& row = rows_[i];
+    file << (i ? ",\n" : "\n") << " {\"name\": " << quoted(row.name) << ", \"problem\": "
+         << quoted(row.problem) << ", \"device\": " << quoted(row.device) << ", \"candidate\": "
+         << quoted(row.candidate) << ", \"bytes\": " << row.bytes << ", \"seconds\": " << row.seconds
+         << ", \"gb_per_second\": " << row.gb_per_second() << ", \"limit\": " << quoted(row.limit)
+         << ", \"limit_gb_per_second\": " << row.limit_gb_per_second() << ", \"ratio\": "
+         << row.ratio() << ", \"verified\": " << (row.verified ? "true" : "false") << "}";
+  }
+  file << "\n]}\n";
+  file.close();
+  require(file.good(), INFINI_STATUS_INTERNAL_ERROR, "--json: cannot write ", path);
+}
+
+void print_rearrange_header() {
+  std::printf("%-32s %9s %9s %9s %6s  %s\n", "case", "MB", "GB/s", "copy GB/s", "ratio",
+              "candidate");
+}
+
+void print_row(const Row& row) {
+  std::printf("%-32s %9.2f %9.2f %9.2f %6.2f  %s%s\n", row.name.c_str(),
+              static_cast<double>(row.bytes) * 1e-6, row.gb_per_second(),
+              row.limit_gb_per_second(), row.ratio(), row.candidate.c_str(),
+              row.verified ? "" : "  WRONG RESULT");
+  std::fflush(stdout);
+}
+
+}  // namespace infini::bench

@@ -1,0 +1,38 @@
+// Rows of measurements, their means and their JSON form.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace infini::bench {
+
+struct Row {
+  std::string name, problem, device, candidate;
+  int64_t bytes = 0;         // moved: each source byte once, each written byte once
+  double seconds = 0;        // median of one run
+  double limit_seconds = 0;  // median of a copy that moves as many bytes
+  std::string limit;         // which copy that was
+  bool verified = true;      // false only when a comparison failed
+  double gb_per_second() const { return static_cast<double>(bytes) / seconds * 1e-9; }
+  double limit_gb_per_second() const { return static_cast<double>(bytes) / limit_seconds * 1e-9; }
+  double ratio() const { return limit_seconds / seconds; }
+};
+
+class Results {
+ public:
+  void add(Row row) { rows_.push_back(std::move(row)); }
+  const std::vector<Row>& rows() const { return rows_; }
+  double mean_ratio() const;  // geometric
+  bool all_verified() const;
+  // Throws when the file cannot be written.
+  void write_json(const std::string& path) const;
+
+ private:
+  std::vector<Row> rows_;
+};
+
+void print_rearrange_header();
+void print_row(const Row& row);
+
+}  // namespace infini::bench

@@ -1,0 +1,20 @@
+// Replaces operator new by one that counts. In a file of its own, so that nothing is inlined.
+#include "tests/allocation_counter.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+static std::atomic<int64_t> count{0};
+
+namespace infini::test {
+int64_t allocation_count() { return count.load(); }
+}  // namespace infini::test
+
+void* operator new(size_t size) {
+  ++count;
+  if (void* p = std::malloc(size)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }

@@ -1,0 +1,58 @@
+// Conformance: every curated case and many random ones, bit for bit, on the device named by
+// INFINI_TEST_DEVICE. Skips with the reason when there is no such device.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/device_kind.h"
+#include "harness/cases.h"
+#include "harness/check.h"
+#include "harness/random_problems.h"
+#include "infinirt.h"
+
+namespace infini {
+namespace {
+
+class Conformance : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* name = std::getenv("INFINI_TEST_DEVICE");
+    const infiniDevice_t kind = device_kind_from_name(name ? name : "cpu");
+    ASSERT_NE(INFINI_DEVICE_TYPE_COUNT, kind) << "INFINI_TEST_DEVICE is " << name;
+    char words[512];
+    ASSERT_EQ(INFINI_STATUS_SUCCESS, infinirtDescribeDevice(kind, 0, words, sizeof words));
+    if (infinirtSetDevice(kind, 0) != INFINI_STATUS_SUCCESS) GTEST_SKIP() << words;
+  }
+};
+
+TEST_F(Conformance, CuratedRearrangements) {
+  for (const std::string& text : harness::curated_rearrange_cases()) {
+    const auto verdict = harness::check(harness::parse_rearrange(text));
+    EXPECT_TRUE(verdict.passed) << verdict.message;
+  }
+}
+
+TEST_F(Conformance, RandomRearrangements) {
+  harness::Random random(42);
+  for (int n = 0; n < 3000; ++n) {
+    harness::RandomShape limits;
+    limits.max_elements = n % 20 == 0 ? 200000 : 3000;
+    const auto verdict = harness::check(harness::random_problem(random, limits),
+                                        static_cast<uint64_t>(n));
+    ASSERT_TRUE(verdict.passed) << verdict.message;
+  }
+}
+
+TEST_F(Conformance, OnACreatedStream) {
+  infinirtStream_t stream = nullptr;
+  ASSERT_EQ(INFINI_STATUS_SUCCESS, infinirtStreamCreate(&stream));
+  harness::Random random(43);
+  for (int n = 0; n < 200; ++n) {
+    const auto verdict = harness::check(harness::random_problem(random), 7, stream);
+    EXPECT_TRUE(verdict.passed) << verdict.message;
+  }
+  EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtStreamDestroy(stream));
+}
+
+}  // namespace
+}  // namespace infini

@@ -1,0 +1,28 @@
+# Installs the build into a scratch prefix, builds a consumer against it and runs the consumer.
+set(prefix ${BUILD}/consumer/prefix)
+file(REMOVE_RECURSE ${BUILD}/consumer)
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${ARGN}\n${text}")
+  endif()
+endfunction()
+if(SANITIZE)
+  set(flags -fsanitize=${SANITIZE})
+endif()
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD}/consumer/build -DCMAKE_PREFIX_PATH=${prefix}
+    -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_C_COMPILER=${CC}
+    -DCMAKE_C_FLAGS=${flags} -DCMAKE_CXX_FLAGS=${flags})
+run(${CMAKE_COMMAND} --build ${BUILD}/consumer/build)
+run(${BUILD}/consumer/build/c_program)
+file(GLOB library ${prefix}/lib*/libinfini.so ${prefix}/lib/*/libinfini.so)
+get_filename_component(folder ${library} DIRECTORY)
+run(${BUILD}/consumer/build/cpp_program ${folder})
+run(${prefix}/bin/infini devices)
+# pkg-config finds the same package.
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  set(ENV{PKG_CONFIG_PATH} ${folder}/pkgconfig)
+  run(${pkg_config} --exists --print-errors infini)
+endif()

@@ -1,0 +1,38 @@
+// Command line arguments: flags with and without values, and the rest.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "infinicore.h"
+
+namespace infini::tools {
+
+class Arguments {
+ public:
+  Arguments(int count, char** values) : words_(values, values + count) {}
+
+  // Each takes what it finds out of the list.
+  bool take_flag(const std::string& name);
+  std::string take_value(const std::string& name, const std::string& otherwise);
+  int64_t take_integer(const std::string& name, int64_t otherwise);
+  // --device NAME[:ID]; makes that device current.
+  infiniDevice_t take_device();
+
+  // What is left: throws for anything that looks like a flag.
+  std::vector<std::string> rest() const;
+
+ private:
+  std::vector<std::string> words_;
+};
+
+// Throws the last error of the C API when status is not SUCCESS.
+void require_success(infiniStatus_t status);
+
+int run_devices(Arguments& arguments);
+int run_plan(Arguments& arguments);
+int run_check(Arguments& arguments);
+int run_bench(Arguments& arguments);
+
+}  // namespace infini::tools

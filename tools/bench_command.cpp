@@ -1,0 +1,65 @@
+// infini bench: suites or single problems, measured against a copy of the same bytes.
+#include <cmath>
+#include <cstdio>
+
+#include "base/error.h"
+#include "bench/rearrange_bench.h"
+#include "bench/results.h"
+#include "harness/suites.h"
+#include "tools/arguments.h"
+
+namespace infini::tools {
+namespace {
+
+struct NamedProblem {
+  std::string name, text;
+};
+
+int list_suites() {
+  for (const auto& suite : harness::suites())
+    std::printf("%-12s %3zu cases  %s\n", suite.name, suite.cases.size(), suite.about);
+  return 0;
+}
+
+// Suites by name; anything else is a problem.
+std::vector<NamedProblem> collect(const std::vector<std::string>& words, const std::string& filter) {
+  std::vector<NamedProblem> all;
+  for (const auto& word : words) {
+    if (const auto* suite = harness::find_suite(word))
+      for (const auto& entry : suite->cases) all.push_back({entry.name, entry.problem});
+    else
+      all.push_back({word, word});
+  }
+  std::erase_if(all, [&](const NamedProblem& p) { return p.name.find(filter) == std::string::npos; });
+  require(!all.empty(), INFINI_STATUS_BAD_PARAM, "no case has \"", filter, "\" in its name");
+  return all;
+}
+
+}  // namespace
+
+int run_bench(Arguments& arguments) {
+  if (arguments.take_flag("--list")) return list_suites();
+  arguments.take_device();
+  bench::Options options;
+  options.verify = !arguments.take_flag("--no-verify");
+  options.seconds = static_cast<double>(arguments.take_integer("--milliseconds", 300)) / 1000;
+  const std::string suite = arguments.take_value("--suite", "");
+  const std::string json = arguments.take_value("--json", "");
+  const std::string filter = arguments.take_value("--filter", "");
+  auto words = arguments.rest();
+  std::erase(words, "rearrange");  // `infini bench rearrange --suite cpu` reads well
+  if (!suite.empty()) words.push_back(suite);
+  if (words.empty()) words.push_back("quick");
+
+  bench::Results results;
+  bench::print_rearrange_header();
+  for (const auto& problem : collect(words, filter)) {
+    results.add(bench::measure_rearrange(problem.name, problem.text, options));
+    bench::print_row(results.rows().back());
+  }
+  std::printf("geometric mean of the ratios: %.2f\n", results.mean_ratio());
+  if (!json.empty()) results.write_json(json);
+  return results.all_verified() ? 0 : 1;
+}
+
+}  // namespace infini::tools

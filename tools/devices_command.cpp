@@ -1,0 +1,41 @@
+// infini devices: what there is, what it offers, and why the rest is not there.
+#include <cstdio>
+
+#include "base/device_kind.h"
+#include "infinirt.h"
+#include "runtime/registry.h"
+#include "tools/arguments.h"
+
+namespace infini::tools {
+namespace {
+
+void print_devices(infiniDevice_t kind, int count) {
+  const KernelTable& kernels = find_backend(kind)->kernels;
+  for (int id = 0; id < count; ++id) {
+    Device& device = open_device(kind, id);
+    device.make_current();
+    const MemoryInfo memory = device.memory_info();
+    constexpr double gib = 1 << 30;
+    std::printf("%-9s %d  %s\n             %.1f of %.1f GiB free; %s%s\n", device_kind_name(kind), id,
+                device.description().c_str(), static_cast<double>(memory.free_bytes) / gib,
+                static_cast<double>(memory.total_bytes) / gib, kernels.rearrange ? "rearrange" : "",
+                kernels.gemm ? ", gemm" : "");
+  }
+}
+
+}  // namespace
+
+int run_devices(Arguments& arguments) {
+  arguments.rest();
+  for (int i = 0; i < INFINI_DEVICE_TYPE_COUNT; ++i) {
+    const auto kind = static_cast<infiniDevice_t>(i);
+    std::string why;
+    if (const int count = device_count(kind, &why))
+      print_devices(kind, count);
+    else
+      std::printf("%-9s -  %s\n", device_kind_name(kind), why.c_str());
+  }
+  return 0;
+}
+
+}  // namespace infini::tools

@@ -1,0 +1,73 @@
+// The command line tool: look at devices and plans, check problems, measure.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "tools/arguments.h"
+
+namespace infini::tools {
+namespace {
+
+constexpr const char* help = R"(infini %s: moving and multiplying tensors on any chip.
+
+  infini devices
+      what this machine has, and for what it has not, why
+
+  infini plan "rearrange f32 512x512x512 perm=2,0,1"
+      how a problem is understood: the loops, the chosen candidate, the bytes moved
+
+  infini check "rearrange f16 8x64x32x128 dst=262144,128,8192,1"
+  infini check --random 1000 --seed 7 [--device ascend]
+      run on a device and compare every byte with the naive reference
+
+  infini bench [SUITE | "PROBLEM"...] [--filter TEXT] [--json FILE]
+      measure against a copy of the same bytes in the same run; suites: infini bench --list
+
+Options of plan, check and bench:
+  --device NAME[:ID]   cpu (default), nvidia, ascend, kunlun, ...
+  --threads N          CPU threads (also INFINI_NUM_THREADS)
+
+A problem is "rearrange DTYPE SHAPE [dst=STRIDES] [src=STRIDES] [perm=AXES] [dst_at=BYTES]
+[src_at=BYTES]": strides count elements, a side without them is row-major; with perm SHAPE is the
+contiguous source's and AXES the order of its axes in the contiguous result.
+)";
+
+struct Command {
+  const char* name;
+  int (*run)(Arguments&);
+};
+constexpr Command commands[] = {
+    {"devices", run_devices}, {"plan", run_plan}, {"check", run_check}, {"bench", run_bench}};
+
+int dispatch(int count, char** values) {
+  if (count < 2 || !std::strcmp(values[1], "--help") || !std::strcmp(values[1], "help") ||
+      !std::strcmp(values[1], "-h")) {
+    std::printf(help, infiniVersionString());
+    return count < 2 ? 2 : 0;
+  }
+  if (!std::strcmp(values[1], "--version")) {
+    std::printf("infini %s\n", infiniVersionString());
+    return 0;
+  }
+  for (const Command& command : commands) {
+    if (std::strcmp(values[1], command.name) != 0) continue;
+    Arguments arguments(count - 2, values + 2);
+    const auto threads = arguments.take_integer("--threads", 0);
+    if (threads != 0) require_success(infiniSetNumThreads(static_cast<int>(threads)));
+    return command.run(arguments);
+  }
+  std::fprintf(stderr, "infini: \"%s\" is not a command; see `infini --help`\n", values[1]);
+  return 2;
+}
+
+}  // namespace
+}  // namespace infini::tools
+
+int main(int count, char** values) {
+  try {
+    return infini::tools::dispatch(count, values);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "infini: %s\n", error.what());
+    return 2;
+  }
+}
