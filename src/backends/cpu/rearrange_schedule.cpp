@@ -1,0 +1,224 @@
+// Making schedules.
+#include "backends/cpu/rearrange_schedule.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "backends/cpu/parallel.h"
+#include "backends/cpu/tile_kernels.h"
+#include "base/checked.h"
+
+namespace infini::cpu {
+namespace {
+
+// Runs of at least this many bytes are worth more than the loops that a longer run would cost.
+constexpr int64_t enough_column_bytes = 1024, enough_row_bytes = 512;
+constexpr int64_t least_chunk_lines = 32;
+
+bool is_word(int64_t bytes) {
+  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
+}
+
+int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
+
+// Collects loops into the two sides; what remains becomes the outer nest.
+class Collector {
+ public:
+  Collector(const RearrangePlan& plan, TileSchedule& schedule)
+      : loops_(plan.loops, plan.loops + plan.depth), schedule_(schedule) {}
+
+  bool grow_rows() {
+    return take([&](const Loop& loop) { return loop.dst_step == schedule_.row_count * schedule_.word; },
+                schedule_.rows, schedule_.row_count);
+  }
+  bool grow_columns() {
+    const bool grown = take(
+        [&](const Loop& loop) {
+          return magnitude(loop.src_step) == schedule_.column_count * schedule_.word;
+        },
+        schedule_.columns, schedule_.column_count);
+    if (grown) make_src_ascending(schedule_.columns.back());
+    return grown;
+  }
+  void leave_rest() {
+    schedule_.outer = loops_;
+    for (const Loop& loop : loops_) schedule_.outer_count *= loop.extent;
+  }
+
+ private:
+  template <class Fits>
+  bool take(Fits fits, std::vector<Loop>& side, int64_t& count) {
+    const auto found = std::find_if(loops_.begin(), loops_.end(), fits);
+    if (found == loops_.end()) return false;
+    side.push_back(*found);
+    count *= found->extent;
+    loops_.erase(found);
+    return true;
+  }
+  // Walking a reversed run from its other end makes it an ascending one.
+  void make_src_ascending(Loop& loop) {
+    if (loop.src_step >= 0) return;
+    schedule_.dst_offset += (loop.extent - 1) * loop.dst_step;
+    schedule_.src_offset += (loop.extent - 1) * loop.src_step;
+    loop.dst_step = -loop.dst_step;
+    loop.src_step = -loop.src_step;
+  }
+
+  std::vector<Loop> loops_;
+  TileSchedule& schedule_;
+};
+
+bool collect(const RearrangePlan& plan, TileSchedule& schedule) {
+  Collector collector(plan, schedule);
+  const int64_t word = schedule.word;
+  if (!collector.grow_rows() || !collector.grow_columns()) return false;
+  while (schedule.row_count * word < line_bytes && collector.grow_rows()) continue;
+  while (schedule.column_count * word < enough_column_bytes && collector.grow_columns()) continue;
+  while (schedule.row_count * word < enough_row_bytes && collector.grow_rows()) continue;
+  collector.leave_rest();
+  return true;
+}
+
+bool in_whole_lines(const TileSchedule& schedule) {
+  const auto whole = [](const Loop& loop) { return loop.dst_step % line_bytes == 0; };
+  return std::all_of(schedule.columns.begin(), schedule.columns.end(), whole) &&
+         std::all_of(schedule.outer.begin(), schedule.outer.end(), whole);
+}
+
+TileSchedule::Store choose_store(const TileSchedule& schedule, int64_t bytes, const Policy& policy) {
+  using Store = TileSchedule::Store;
+  const int64_t run = schedule.row_count * schedule.word;
+  if (bytes < policy.streamed_bytes) return Store::cached;
+  if (schedule.aligned && run % line_bytes == 0) return Store::streamed;
+  if (run >= enough_row_bytes) return Store::streamed;
+  // Short runs that do not end with a line: worth it only if together they are contiguous.
+  return schedule.columns.front().dst_step == run ? Store::staged : Store::cached;
+}
+
+// As few strips as the limit allows, of equal size in whole lines of src.
+int64_t choose_strip(const TileSchedule& schedule) {
+  int64_t limit = max_strip;
+  if (schedule.store == TileSchedule::Store::staged)
+    limit = std::min(limit, staging_bytes / (schedule.row_count * schedule.word));
+  else if (schedule.store == TileSchedule::Store::streamed && !schedule.aligned)
+    limit = max_skewed_strip;
+  const int64_t strips = ceil_div(schedule.column_count, limit);
+  const int64_t even = round_up(ceil_div(schedule.column_count, strips), line_bytes / schedule.word);
+  return std::min({even, limit, schedule.column_count});
+}
+
+// All rows, unless the threads would have too little to share.
+int64_t choose_chunk(const TileSchedule& schedule, int threads) {
+  if (threads <= 1 || schedule.store == TileSchedule::Store::staged) return schedule.row_count;
+  const int64_t unit = line_bytes / schedule.word;
+  const int64_t others = schedule.outer_count * schedule.strips();
+  const int64_t wanted = ceil_div(4 * threads, others);
+  const int64_t most = std::max<int64_t>(1, schedule.row_count / (unit * least_chunk_lines));
+  return std::min(schedule.row_count,
+                  round_up(ceil_div(schedule.row_count, std::min(wanted, most)), unit));
+}
+
+}  // namespace
+
+Policy current_policy() {
+  static const int64_t level2 = std::max<int64_t>(sysconf(_SC_LEVEL2_CACHE_SIZE), 1 << 20);
+  Policy policy;
+  policy.threads = available_threads();
+  policy.streamed_bytes = 2 * level2;
+  return policy;
+}
+
+int threads_for(int64_t bytes, const Policy& policy) {
+  const int64_t wanted = bytes / policy.bytes_per_thread;
+  return wanted <= 1 ? 1 : static_cast<int>(std::min<int64_t>(wanted, policy.threads));
+}
+
+std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy) {
+  if (!is_word(plan.atom_bytes) || plan.depth < 2) return std::nullopt;
+  TileSchedule schedule;
+  schedule.word = plan.atom_bytes;
+  schedule.dst_offset = plan.dst_offset;
+  schedule.src_offset = plan.src_offset;
+  if (!collect(plan, schedule)) return std::nullopt;
+  const int64_t bytes = moved_bytes(plan);
+  schedule.aligned = in_whole_lines(schedule);
+  schedule.store = choose_store(schedule, bytes, policy);
+  schedule.strip = choose_strip(schedule);
+  schedule.chunk = choose_chunk(schedule, threads_for(bytes, policy));
+  return schedule;
+}
+
+namespace {
+
+// The loop with the smallest step in src (broadcasts last), the innermost of equals.
+std::vector<Loop>::iterator nearest_in_src(std::vector<Loop>& loops) {
+  auto nearest = loops.end();
+  for (auto loop = loops.begin(); loop != loops.end(); ++loop) {
+    const bool nearer = nearest == loops.end() || nearest->src_step == 0 ||
+                        (loop->src_step != 0 &&
+                         magnitude(loop->src_step) <= magnitude(nearest->src_step));
+    if (nearer) nearest = loop;
+  }
+  return nearest;
+}
+
+}  // namespace
+
+NestSchedule make_nest_schedule(const RearrangePlan& plan) {
+  NestSchedule schedule;
+  schedule.atom_bytes = plan.atom_bytes;
+  schedule.dst_offset = plan.dst_offset;
+  schedule.src_offset = plan.src_offset;
+  schedule.outer.assign(plan.loops, plan.loops + plan.depth);
+  if (!schedule.outer.empty()) {
+    schedule.fast_dst = schedule.outer.back();
+    schedule.outer.pop_back();
+  }
+  if (const auto nearest = nearest_in_src(schedule.outer); nearest != schedule.outer.end()) {
+    schedule.fast_src = *nearest;
+    schedule.outer.erase(nearest);
+  }
+  for (const Loop& loop : schedule.outer) schedule.outer_count *= loop.extent;
+  // A block of atoms of both loops fits into a quarter of L1.
+  schedule.block = std::clamp<int64_t>(line_bytes * 2 / plan.atom_bytes, 8, 64);
+  return schedule;
+}
+
+namespace {
+
+void print_loops(std::ostringstream& text, const char* name, const std::vector<Loop>& loops) {
+  text << name;
+  if (loops.empty()) text << " none";
+  for (const Loop& loop : loops)
+    text << " " << loop.extent << "(dst " << loop.dst_step << ", src " << loop.src_step << ")";
+  text << "\n";
+}
+
+}  // namespace
+
+std::string to_string(const TileSchedule& schedule) {
+  std::ostringstream text;
+  const char* stores[] = {"cached", "streamed", "staged"};
+  print_loops(text, "outer  ", schedule.outer);
+  print_loops(text, "rows   ", schedule.rows);
+  print_loops(text, "columns", schedule.columns);
+  text << schedule.tasks() << " tasks of " << schedule.chunk << " rows x " << schedule.strip
+       << " columns of " << schedule.word << " bytes, " << stores[static_cast<int>(schedule.store)]
+       << (schedule.aligned ? ", whole lines" : "");
+  return text.str();
+}
+
+std::string to_string(const NestSchedule& schedule) {
+  std::ostringstream text;
+  print_loops(text, "outer   ", schedule.outer);
+  print_loops(text, "fast dst", {schedule.fast_dst});
+  print_loops(text, "fast src", {schedule.fast_src});
+  text << schedule.tasks() << " tasks in blocks of " << schedule.block << " atoms of "
+       << schedule.atom_bytes << " bytes";
+  return text.str();
+}
+
+}  // namespace infini::cpu

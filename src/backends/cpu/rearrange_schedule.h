@@ -1,0 +1,72 @@
+// Schedules: how the CPU walks a rearrange plan, as plain data made without touching memory.
+//
+// Law of every schedule: its points are exactly the plan's points, each once.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/rearrange_plan.h"
+
+namespace infini::cpu {
+
+// What the decisions depend on besides the plan.
+struct Policy {
+  int threads = 1;                       // that a region may have
+  int64_t bytes_per_thread = 256 << 10;  // below this a thread costs more than it saves
+  int64_t streamed_bytes = 2 << 20;      // from here on the output goes past the cache
+};
+
+// The policy of this process: its thread count and the machine's cache sizes.
+Policy current_policy();
+
+int threads_for(int64_t bytes, const Policy& policy);
+
+// Two groups of loops are walked together: `rows` are contiguous in dst, `columns` in src. A panel of
+// 64 / word rows (one line of dst) is walked along a strip of columns, so that src is read in a few
+// long ascending streams; then the next panel, so that every column's run in dst grows.
+struct TileSchedule {
+  // How the lines reach dst: staged means that short runs are first put together in a buffer.
+  enum class Store { cached, streamed, staged };
+
+  int64_t word = 0;  // bytes of an element: 1, 2, 4, 8 or 16
+  int64_t dst_offset = 0, src_offset = 0;
+  std::vector<Loop> rows, columns;  // innermost first; rows' dst steps and columns' src steps nest
+  std::vector<Loop> outer;          // outermost first
+  int64_t row_count = 1, column_count = 1, outer_count = 1;
+  int64_t strip = 0;  // columns of one task
+  int64_t chunk = 0;  // rows of one task; a multiple of 64 / word unless it is all of them
+  Store store = Store::cached;
+  bool aligned = false;  // every dst step outside of a run is a multiple of a line
+
+  int64_t strips() const { return (column_count + strip - 1) / strip; }
+  int64_t chunks() const { return (row_count + chunk - 1) / chunk; }
+  int64_t tasks() const { return outer_count * strips() * chunks(); }
+};
+
+constexpr int64_t max_strip = 1024;         // columns: as many dst pages as the TLB can hold
+constexpr int64_t max_skewed_strip = 512;   // columns whose carried lines fit into L1
+constexpr int64_t staging_bytes = 24 << 10;
+
+// Null when the plan is no transposition of words.
+std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy);
+
+// The general walk: two inner loops in blocks (fast in dst, fast in src) around one atom.
+struct NestSchedule {
+  int64_t atom_bytes = 0, dst_offset = 0, src_offset = 0;
+  Loop fast_dst{1, 0, 0}, fast_src{1, 0, 0};
+  std::vector<Loop> outer;  // outermost first
+  int64_t outer_count = 1;
+  int64_t block = 0;  // iterations of each inner loop in one block
+
+  int64_t blocks() const { return (fast_src.extent + block - 1) / block; }
+  int64_t tasks() const { return outer_count * blocks(); }
+};
+
+NestSchedule make_nest_schedule(const RearrangePlan& plan);
+
+std::string to_string(const TileSchedule& schedule);
+std::string to_string(const NestSchedule& schedule);
+
+}  // namespace infini::cpu

@@ -1,0 +1,173 @@
+// Every CPU candidate at every level of instructions against the naive reference, byte for byte.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/cpu/rearrange_kernel.h"
+#include "backends/cpu/isa.h"
+#include "base/thread_count.h"
+#include "harness/cases.h"
+#include "harness/problem.h"
+#include "harness/random_problems.h"
+#include "harness/reference.h"
+
+namespace infini::cpu {
+namespace {
+
+using Make = std::unique_ptr<RearrangeKernel> (*)(const RearrangePlan&, const Policy&);
+
+struct NamedMake {
+  const char* name;
+  Make make;
+};
+constexpr NamedMake makes[] = {{"rows", make_rows}, {"tiles", make_tiles}, {"nest", make_nest}};
+
+struct NamedPolicy {
+  const char* name;
+  Policy policy;
+};
+const NamedPolicy cached{"cached, one thread", {1, 1 << 30, INT64_MAX}};
+const NamedPolicy streamed{"streamed, one thread", {1, 1 << 30, 0}};
+const NamedPolicy shared{"streamed, three threads", {3, 1, 0}};
+
+std::vector<Isa> offered_levels() {
+  std::vector<Isa> levels;
+  for (const Isa level : {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512})
+    if (offers(level)) levels.push_back(level);
+  return levels;
+}
+
+// Forces a level for as long as it lives.
+struct ForcedIsa {
+  explicit ForcedIsa(Isa level) { setenv("INFINI_CPU_ISA", isa_name(level), 1); }
+  ~ForcedIsa() { unsetenv("INFINI_CPU_ISA"); }
+};
+
+constexpr int64_t guard = 192;
+
+struct Memory {
+  Memory(const Layout& layout, int64_t at, uint64_t seed) {
+    const ByteRange range = byte_range(layout);
+    bytes.resize(static_cast<size_t>(range.end - range.begin + 2 * guard + 128 + at));
+    harness::Random random(seed);
+    for (char& byte : bytes) byte = static_cast<char>(random.next());
+    const auto first = reinterpret_cast<uintptr_t>(bytes.data()) + guard;
+    const auto aligned = static_cast<int64_t>((64 - first % 64) % 64);
+    base = guard + aligned + at - range.begin;
+  }
+  char* data() { return bytes.data() + base; }
+  std::vector<char> bytes;
+  int64_t base;
+};
+
+// One problem with its memory and the bytes that must come out of it, guards included.
+class Trial {
+ public:
+  explicit Trial(const harness::RearrangeProblem& problem)
+      : problem_(problem),
+        plan_(make_rearrange_plan(problem.dst, problem.src)),
+        src_(problem.src, problem.src_at, 7),
+        dst_(problem.dst, problem.dst_at, 9),
+        src_before_(src_.bytes),
+        dst_before_(dst_.bytes) {
+    harness::naive_rearrange(dst_.data(), problem.dst, src_.data(), problem.src);
+    expected_ = dst_.bytes;
+  }
+
+  void expect_same(const NamedMake& make, const NamedPolicy& policy, Isa level) {
+    const ForcedIsa forced(level);
+    if (plan_.atom_bytes == 0) return;
+    const auto kernel = make.make(plan_, policy.policy);
+    if (kernel == nullptr) return;
+    std::memcpy(dst_.bytes.data(), dst_before_.data(), dst_before_.size());
+    kernel->run(dst_.data(), src_.data(), nullptr);
+    ASSERT_TRUE(dst_.bytes == expected_ && src_.bytes == src_before_)
+        << harness::to_text(problem_) << "\n" << make.name << ", " << policy.name << ", "
+        << isa_name(level) << "\n" << kernel->schedule();
+  }
+
+ private:
+  harness::RearrangeProblem problem_;
+  RearrangePlan plan_;
+  Memory src_, dst_;
+  std::vector<char> src_before_, dst_before_, expected_;
+};
+
+// Threads are slow to start: by default every problem is run by one thread at every level.
+void expect_same_everywhere(const harness::RearrangeProblem& problem, bool with_threads = false) {
+  Trial trial(problem);
+  for (const auto& make : makes) {
+    for (const Isa level : offered_levels()) {
+      ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, cached, level));
+      ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, streamed, level));
+    }
+    if (with_threads) {
+      ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, shared, isa()));
+    }
+  }
+}
+
+class CpuRearrange : public testing::Test {
+ protected:
+  void SetUp() override { set_thread_count(3); }
+  void TearDown() override { set_thread_count(0); }
+};
+
+TEST_F(CpuRearrange, CuratedCases) {
+  for (const auto& text : harness::curated_rearrange_cases()) {
+    const auto problem = harness::parse_rearrange(text);
+    if (element_count(problem.dst) > 1 << 20) continue;  // those belong to the conformance test
+    ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(problem));
+  }
+}
+
+TEST_F(CpuRearrange, RandomCases) {
+  harness::Random random(20240611);
+  for (int i = 0; i < 3000; ++i)
+    ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::random_problem(random), i % 16 == 0));
+}
+
+// Transposes around the sizes of panels, strips and lines, at every misalignment of both sides.
+TEST_F(CpuRearrange, TransposesOfAllSizesAndMisalignments) {
+  harness::Random random(3);
+  const char* dtypes[] = {"u8", "f16", "f32", "f64", "c128"};
+  for (int i = 0; i < 1500; ++i) {
+    static constexpr int64_t sizes[] = {2,  3,  4,  5,  7,   8,   15,  16,  17,  31,  32,   33,
+                                        48, 63, 64, 65, 100, 127, 128, 129, 200, 511, 1025, 2050};
+    const int64_t rows = sizes[random.between(0, 17)], columns = sizes[random.between(0, 23)];
+    const bool wide = random.one_in(2);
+    char text[160];
+    std::snprintf(text, sizeof text, "rearrange %s %lldx%lld perm=1,0 dst_at=%lld src_at=%lld",
+                  dtypes[i % 5], static_cast<long long>(wide ? rows : columns),
+                  static_cast<long long>(wide ? columns : rows),
+                  static_cast<long long>(random.between(0, 64)),
+                  static_cast<long long>(random.between(0, 64)));
+    ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text)));
+  }
+}
+
+// Dst misaligned by whole elements: the skewed kernels.
+TEST_F(CpuRearrange, SkewedStreams) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"})
+    for (int at = 0; at <= 64; at += 1 + at % 3) {
+      const std::string text = std::string("rearrange ") + dtype +
+                               " 333x37 perm=1,0 dst_at=" + std::to_string(at);
+      ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text)));
+    }
+}
+
+TEST_F(CpuRearrange, MediumPermutations) {
+  for (const char* text :
+       {"rearrange f32 40x50x60 perm=2,1,0", "rearrange f32 40x50x60 perm=2,0,1",
+        "rearrange f16 4x100x8x64 perm=0,2,3,1", "rearrange f16 4x100x8x64 perm=0,2,1,3",
+        "rearrange f32 8x8x8x8x8x8 perm=5,4,3,2,1,0", "rearrange u8 4x3x100x100 perm=0,2,3,1",
+        "rearrange u8 4x100x100x3 perm=0,3,1,2", "rearrange f32 300x24 perm=1,0",
+        "rearrange u8 24x3000 perm=1,0", "rearrange f32 5x3001 perm=1,0",
+        "rearrange f32 200x300 dst=1,200 src=-300,-1", "rearrange f64 77x1301 dst=1,80 src=1310,1",
+        "rearrange f32 2000x513 perm=1,0", "rearrange f16 1500x1030 perm=1,0"})
+    ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
+}
+
+}  // namespace
+}  // namespace infini::cpu

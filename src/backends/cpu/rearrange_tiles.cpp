@@ -1,0 +1,172 @@
+// The tiled rearrangement: panels of in-register transposes along strips of src.
+#include "backends/cpu/copy_bytes.h"
+#include "backends/cpu/parallel.h"
+#include "backends/cpu/rearrange_kernel.h"
+#include "backends/cpu/tile_kernels.h"
+
+namespace infini::cpu {
+namespace {
+
+using Store = TileSchedule::Store;
+
+class Tiles final : public Kernel {
+ public:
+  Tiles(TileSchedule schedule, int threads, Isa level)
+      : schedule_(std::move(schedule)),
+        kernels_(panel_kernels(level, static_cast<int>(schedule_.word))),
+        level_(level),
+        threads_(threads) {}
+
+  const char* candidate() const override { return "tiles"; }
+  std::string schedule() const override {
+    return to_string(schedule_) + ", " + isa_name(level_) + ", " + std::to_string(threads_) +
+           (threads_ == 1 ? " thread" : " threads");
+  }
+
+  void execute(char* dst, const char* src) const override {
+    dst += schedule_.dst_offset;
+    src += schedule_.src_offset;
+    const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
+    parallel_for(schedule_.tasks(), threads, [&](int64_t begin, int64_t end) {
+      if (schedule_.store == Store::staged) return run_staged(dst, src, begin, end);
+      if (schedule_.store == Store::cached) return run_direct(kernels_.cached, dst, src, begin, end);
+      const auto address = reinterpret_cast<uintptr_t>(dst);
+      const auto unit = static_cast<uintptr_t>(schedule_.word < 4 ? schedule_.word : 4);
+      if (schedule_.aligned && address % line_bytes == 0)
+        return run_direct(kernels_.streamed, dst, src, begin, end);
+      if (kernels_.skewed != nullptr && address % unit == 0)
+        return run_skewed(dst, src, begin, end);
+      run_direct(kernels_.cached, dst, src, begin, end);
+    });
+  }
+
+ private:
+  // Calls body(strip's first column, columns, chunk's first row, rows, outer offsets) for a range of tasks.
+  template <class Body>
+  void for_tasks(int64_t begin, int64_t end, Body body) const {
+    const int64_t strips = schedule_.strips(), chunks = schedule_.chunks();
+    int64_t chunk = 0, strip = 0, nest = 0;
+    if (begin != 0) {
+      chunk = begin % chunks;
+      strip = begin / chunks % strips;
+      nest = begin / chunks / strips;
+    }
+    NestCursor outer(schedule_.outer, nest);
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t column = strip * schedule_.strip, row = chunk * schedule_.chunk;
+      body(column, std::min(schedule_.strip, schedule_.column_count - column), row,
+           std::min(schedule_.chunk, schedule_.row_count - row), outer);
+      if (++chunk < chunks) continue;
+      chunk = 0;
+      if (++strip < strips) continue;
+      strip = 0;
+      outer.advance();
+    }
+  }
+
+  // The dst offsets of a strip's columns, computed again only when the strip changes.
+  struct Columns {
+    void want(const TileSchedule& schedule, int64_t first, int64_t count) {
+      if (first == first_) return;
+      OffsetCursor<&Loop::dst_step>(schedule.columns, first).take(dst, count);
+      first_ = first;
+    }
+    int64_t first_ = -1;
+    int64_t dst[max_strip];
+  };
+
+  // One task: panel after panel down the rows.
+  void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows) const {
+    const int64_t unit = line_bytes / schedule_.word;
+    int64_t src_of_row[line_bytes];
+    panel.src_of_row = src_of_row;
+    panel.first = true;
+    OffsetCursor<&Loop::src_step> cursor(schedule_.rows, row);
+    for (int64_t done = 0; done < rows; done += unit) {
+      panel.rows = static_cast<int>(std::min(unit, rows - done));
+      panel.last = rows - done <= unit;
+      cursor.take(src_of_row, panel.rows);
+      for (int64_t i = panel.rows; i < unit; ++i) src_of_row[i] = src_of_row[panel.rows - 1];
+      kernel(panel);
+      panel.first = false;
+      panel.dst += line_bytes;
+    }
+  }
+
+  void run_direct(PanelKernel kernel, char* dst, const char* src, int64_t begin, int64_t end) const {
+    Columns columns;
+    for_tasks(begin, end, [&](int64_t column, int64_t count, int64_t row, int64_t rows,
+                              const NestCursor& outer) {
+      columns.want(schedule_, column, count);
+      Panel panel{};
+      panel.dst = dst + outer.dst + row * schedule_.word;
+      panel.dst_of_column = columns.dst;
+      panel.src = src + outer.src + column * schedule_.word;
+      panel.columns = count;
+      run_panels(kernel, panel, row, rows);
+    });
+    if (kernel == kernels_.streamed) streaming_fence();
+  }
+
+  void run_skewed(char* dst, const char* src, int64_t begin, int64_t end) const {
+    alignas(line_bytes) char carry[max_skewed_strip * line_bytes];
+    Columns columns;
+    for_tasks(begin, end, [&](int64_t column, int64_t count, int64_t row, int64_t rows,
+                              const NestCursor& outer) {
+      columns.want(schedule_, column, count);
+      // A schedule in whole lines may have longer strips than the carried lines have room.
+      for (int64_t part = 0; part < count; part += max_skewed_strip) {
+        Panel panel{};
+        panel.dst = dst + outer.dst + row * schedule_.word;
+        panel.dst_of_column = columns.dst + part;
+        panel.src = src + outer.src + (column + part) * schedule_.word;
+        panel.columns = std::min(max_skewed_strip, count - part);
+        panel.carry = carry;
+        run_panels(kernels_.skewed, panel, row, rows);
+      }
+    });
+    streaming_fence();
+  }
+
+  // Short runs: a strip is put together in a buffer, run after run, and leaves it in whole lines.
+  void run_staged(char* dst, const char* src, int64_t begin, int64_t end) const {
+    alignas(line_bytes) char buffer[staging_bytes + 2 * line_bytes];
+    const int64_t run = schedule_.row_count * schedule_.word;
+    Columns columns, staged;
+    for (int64_t i = 0; i < schedule_.strip; ++i) staged.dst[i] = i * run;
+    for_tasks(begin, end, [&](int64_t column, int64_t count, int64_t, int64_t rows,
+                              const NestCursor& outer) {
+      columns.want(schedule_, column, count);
+      char* to = dst + outer.dst;
+      Panel panel{};
+      // The buffer has the alignment of what is written first.
+      char* from = buffer + reinterpret_cast<uintptr_t>(to + columns.dst[0]) % line_bytes;
+      panel.dst = from;
+      panel.dst_of_column = staged.dst;
+      panel.src = src + outer.src + column * schedule_.word;
+      panel.columns = count;
+      run_panels(kernels_.cached, panel, 0, rows);
+      for (int64_t first = 0, next = 1; first < count; first = next, ++next) {
+        while (next < count && columns.dst[next] == columns.dst[next - 1] + run) ++next;
+        copy_streamed(to + columns.dst[first], from + first * run, (next - first) * run);
+      }
+    });
+    streaming_fence();
+  }
+
+  TileSchedule schedule_;
+  PanelKernels kernels_;
+  Isa level_;
+  int threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<RearrangeKernel> make_tiles(const RearrangePlan& plan, const Policy& policy) {
+  auto schedule = make_tile_schedule(plan, policy);
+  if (!schedule) return nullptr;
+  return std::make_unique<Tiles>(std::move(*schedule), threads_for(moved_bytes(plan), policy),
+                                 isa());
+}
+
+}  // namespace infini::cpu

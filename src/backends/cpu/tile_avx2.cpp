@@ -1,0 +1,81 @@
+// Panel kernels for AVX2: a line is two registers of two lanes.
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "backends/cpu/tile_panel.h"
+
+namespace infini::cpu {
+namespace {
+
+struct Avx2 {
+  static constexpr int lanes = 4;
+  struct type {
+    __m256i low, high;
+  };
+
+  static type gather(const char* const (&p)[4]) {
+    return {two(load(p[0]), load(p[1])), two(load(p[2]), load(p[3]))};
+  }
+  static type gather_partial(const char* const (&p)[4], int bytes) {
+    return {two(load(p[0], bytes), load(p[1], bytes)), two(load(p[2], bytes), load(p[3], bytes))};
+  }
+  template <int word>
+  static type zip_low(const type& a, const type& b) {
+    return {unpack_low<word>(a.low, b.low), unpack_low<word>(a.high, b.high)};
+  }
+  template <int word>
+  static type zip_high(const type& a, const type& b) {
+    return {unpack_high<word>(a.low, b.low), unpack_high<word>(a.high, b.high)};
+  }
+  static void store(char* dst, const type& v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), v.low);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + 32), v.high);
+  }
+  static void store_partial(char* dst, const type& v, int bytes) {
+    alignas(64) char line[64];
+    store(line, v);
+    std::memcpy(dst, line, static_cast<size_t>(bytes));
+  }
+  static void stream(char* dst, const type& v) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(dst), v.low);
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(dst + 32), v.high);
+  }
+
+ private:
+  static __m128i load(const char* p) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  }
+  static __m128i load(const char* p, int bytes) {
+    alignas(16) char part[16] = {};
+    std::memcpy(part, p, static_cast<size_t>(bytes));
+    return load(part);
+  }
+  static __m256i two(__m128i low, __m128i high) {
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+  }
+  template <int word>
+  static __m256i unpack_low(__m256i a, __m256i b) {
+    if constexpr (word == 1) return _mm256_unpacklo_epi8(a, b);
+    else if constexpr (word == 2) return _mm256_unpacklo_epi16(a, b);
+    else if constexpr (word == 4) return _mm256_unpacklo_epi32(a, b);
+    else return _mm256_unpacklo_epi64(a, b);
+  }
+  template <int word>
+  static __m256i unpack_high(__m256i a, __m256i b) {
+    if constexpr (word == 1) return _mm256_unpackhi_epi8(a, b);
+    else if constexpr (word == 2) return _mm256_unpackhi_epi16(a, b);
+    else if constexpr (word == 4) return _mm256_unpackhi_epi32(a, b);
+    else return _mm256_unpackhi_epi64(a, b);
+  }
+};
+
+}  // namespace
+
+PanelKernels panel_kernels_avx2(int word) { return panel_kernels_for<Avx2>(word); }
+
+}  // namespace infini::cpu
+
+#endif

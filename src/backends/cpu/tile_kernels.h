@@ -1,0 +1,49 @@
+// The micro-kernels of the tiled rearrangement: in-register transposes of panels.
+//
+// A panel is up to one 64-byte line of rows (64 / word elements, anywhere in src) by any number of
+// columns (contiguous in src, anywhere in dst). Column c of the panel becomes rows * word contiguous
+// bytes of dst. Every kernel reads and writes exactly the panel's elements.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/isa.h"
+
+namespace infini::cpu {
+
+constexpr int64_t line_bytes = 64;
+
+struct Panel {
+  char* dst;
+  const int64_t* dst_of_column;  // byte offsets from dst, `columns` of them
+  const char* src;
+  const int64_t* src_of_row;  // byte offsets from src, 64 / word of them: the last one repeated
+  int64_t columns;
+  int rows;         // 1 .. 64 / word
+  char* carry;      // streaming with a skew: 64 bytes per column, 64-byte aligned
+  bool first, last;  // the first or last panel of its columns in this walk along dst
+};
+
+using PanelKernel = void (*)(const Panel&);
+
+struct PanelKernels {
+  PanelKernel cached = nullptr;    // ordinary stores, any alignment
+  PanelKernel streamed = nullptr;  // past the cache; every column 64-byte aligned, any `rows`
+  // Past the cache with columns at any multiple of min(word, 4) bytes: whole lines are put together
+  // from this panel and the one before it, which waits in `carry`. Null where not offered.
+  PanelKernel skewed = nullptr;
+};
+
+// word is 1, 2, 4, 8 or 16. The level must be offered by this machine.
+PanelKernels panel_kernels(Isa level, int word);
+
+// One per instruction set, each in a file of its own that is compiled for it.
+PanelKernels panel_kernels_portable(int word);
+PanelKernels panel_kernels_neon(int word);
+PanelKernels panel_kernels_avx2(int word);
+PanelKernels panel_kernels_avx512(int word);
+
+// Makes streaming stores visible in order with later stores.
+void streaming_fence();
+
+}  // namespace infini::cpu

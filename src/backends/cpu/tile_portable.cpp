@@ -1,0 +1,54 @@
+// Panel kernels in plain C++, and the choice among the levels.
+#include <cstring>
+
+#include "backends/cpu/tile_kernels.h"
+
+namespace infini::cpu {
+namespace {
+
+// No vectors at all: the reference among the kernels, and the fallback of any machine.
+template <int word>
+void run_panel_plain(const Panel& p) {
+  for (int64_t c = 0; c < p.columns; ++c) {
+    char* dst = p.dst + p.dst_of_column[c];
+    const char* src = p.src + c * word;
+    for (int r = 0; r < p.rows; ++r) std::memcpy(dst + r * word, src + p.src_of_row[r], word);
+  }
+}
+
+template <int word>
+PanelKernels plain() {
+  return {run_panel_plain<word>, run_panel_plain<word>, nullptr};
+}
+
+}  // namespace
+
+PanelKernels panel_kernels_portable(int word) {
+  switch (word) {
+    case 1: return plain<1>();
+    case 2: return plain<2>();
+    case 4: return plain<4>();
+    case 8: return plain<8>();
+    default: return plain<16>();
+  }
+}
+
+PanelKernels panel_kernels(Isa level, int word) {
+  switch (level) {
+#if defined(__x86_64__)
+    case Isa::avx512: return panel_kernels_avx512(word);
+    case Isa::avx2: return panel_kernels_avx2(word);
+#elif defined(__aarch64__)
+    case Isa::neon: return panel_kernels_neon(word);
+#endif
+    default: return panel_kernels_portable(word);
+  }
+}
+
+void streaming_fence() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+
+}  // namespace infini::cpu
