@@ -1,0 +1,31 @@
+# Sourced by ./run and ./test: installs what is missing on a Debian machine and builds a preset.
+# Everything comes from Debian's package sources; as root, or through sudo.
+
+say() { printf '\n== %s\n' "$*"; }
+
+# need PACKAGE...: installs those that are not there yet; does nothing (and needs no network) else.
+need() {
+  local missing=()
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return 0
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "These packages are missing and there is neither root nor sudo: ${missing[*]}"; return 1; }
+    as_root=(sudo)
+  fi
+  say "Installing from Debian's packages: ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build PRESET TARGET [CMAKE-OPTION...]: configures once, then builds.
+build() {
+  local preset=$1 target=$2
+  shift 2
+  say "Building (preset $preset, $(nproc) cores; the first time takes minutes)"
+  cmake --preset "$preset" "$@" >"/tmp/infini-configure-$preset.log" 2>&1 ||
+    { cat "/tmp/infini-configure-$preset.log"; return 1; }
+  cmake --build --preset "$preset" --target "$target" -- -j"$(nproc)" | tail -n 1
+}
