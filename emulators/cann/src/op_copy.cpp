@@ -4,6 +4,7 @@
 
 #include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_flip.h"
+#include "number.h"
 #include "view.h"
 
 namespace cann_emulator {
@@ -38,6 +39,10 @@ bool broadcasts(const Tensor& src, const Tensor& dst) {
   return true;
 }
 
+bool is_float(aclDataType dtype) {
+  return dtype == ACL_FLOAT || dtype == ACL_FLOAT16 || dtype == ACL_BF16;
+}
+
 bool has_gaps(SourcePath path) {
   return path != SourcePath::direct && path != SourcePath::transpose &&
          path != SourcePath::broadcast;
@@ -51,6 +56,7 @@ bool share_bytes(const Tensor& dst, const Tensor& src) {
   if (dst.first_byte() >= src.first_byte() + src.span() ||
       src.first_byte() >= dst.first_byte() + dst.span())
     return false;
+  if (dst.dtype != src.dtype) return true;
   size_t element = dst.size_of_element();
   std::vector<unsigned char> marks(high - low, 0), written(element, 1);
   std::vector<int64_t> still(dst.dims.size(), 0), none(src.dims.size(), 0);
@@ -65,7 +71,7 @@ bool share_bytes(const Tensor& dst, const Tensor& src) {
 struct CopyWork {
   Tensor dst, src;
   std::vector<int64_t> flipped;  // dimensions of src
-  bool gather, spread;           // intermediates: contiguous source, broadcast source
+  bool gather, casts, spread;    // intermediates: contiguous, converted, broadcast source
   int device;
 
   Launch launch() const {
@@ -79,16 +85,24 @@ struct CopyWork {
     unsigned char* to = device_bytes(s, dst.first_byte(), dst.span(), device);
     const unsigned char* from = device_bytes(s, src.first_byte(), src.span(), device);
     if (!to || !from) return;  // freed in flight: recorded
-    size_t element = dst.size_of_element();
+    size_t element = dst.size_of_element(), src_element = src.size_of_element();
     std::vector<int64_t> strides = src.strides;
     for (int64_t d : flipped) {
       from += strides[d] * (src.dims[d] - 1) * static_cast<int64_t>(element);
       strides[d] = -strides[d];
     }
     if (gather) {
-      strided_copy(workspace, dense_strides(src.dims), from, strides, src.dims, element);
+      strided_copy(workspace, dense_strides(src.dims), from, strides, src.dims, src_element);
       from = workspace;
       strides = dense_strides(src.dims);
+      workspace += padded(src.count(), src_element);
+    }
+    if (casts) {
+      for (int64_t i = 0; i < src.count(); ++i)
+        store_number(workspace + i * static_cast<int64_t>(element),
+                     load_number(from + i * static_cast<int64_t>(src_element), src.dtype),
+                     dst.dtype);
+      from = workspace;
       workspace += padded(src.count(), element);
     }
     strides = aligned_strides(src.dims, strides, dst.dims.size());
@@ -136,8 +150,10 @@ int first_phase(Call& call, const char* op, const aclTensor* dst_handle,
   const auto& dtypes = is_flip ? flip_dtypes : copy_dtypes;
   if ((code = check_tensor(call, *dst, "destination", dtypes))) return code;
   if ((code = check_tensor(call, *src, "source", dtypes))) return code;
-  if (dst->dtype != src->dtype)
-    return call.broken(Rule::dtype, ACLNN_ERR_PARAM_INVALID, "casting copies are not emulated");
+  const bool casts = dst->dtype != src->dtype;
+  if (casts && (is_flip || !is_float(dst->dtype) || !is_float(src->dtype)))
+    return call.broken(Rule::dtype, ACLNN_ERR_PARAM_INVALID,
+                       "only casts between f32, f16 and bf16 are emulated");
   if (is_flip ? dst->dims != src->dims : !broadcasts(*src, *dst))
     return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID,
                        "the source's shape does not fit the destination's");
@@ -149,11 +165,13 @@ int first_phase(Call& call, const char* op, const aclTensor* dst_handle,
   bool gather = is_flip || !src->contiguous();
   bool spread = src->dims != dst->dims && classify_target(*dst) != TargetPath::tensor_move;
   size_t element = dst->size_of_element();
-  if (gather) e.workspace_size += padded(src->count(), element);
+  if (gather) e.workspace_size += padded(src->count(), src->size_of_element());
+  if (casts) e.workspace_size += padded(src->count(), element);
   if (spread) e.workspace_size += padded(dst->count(), element);
   e.may_repeat = dst->address != src->address;
-  e.bind = [ids = e.tensors, flipped, gather, spread, device = current_device()] {
-    return CopyWork{meta().tensors[ids[1]], meta().tensors[ids[0]], flipped, gather, spread, device}
+  e.bind = [ids = e.tensors, flipped, gather, casts, spread, device = current_device()] {
+    return CopyWork{
+        meta().tensors[ids[1]], meta().tensors[ids[0]], flipped, gather, casts, spread, device}
         .launch();
   };
   return finish_first_phase(call, std::move(e), workspace_size, executor);

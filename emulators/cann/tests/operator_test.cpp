@@ -188,6 +188,22 @@ TEST_F(Operator, FlipReverses) {
   expect_broken(aclDestroyIntArray(dims), 161002, Rule::live_handle);
 }
 
+TEST_F(Operator, CopiesCastBetweenFloats) {
+  a_->write(std::vector<float>{1.0f, 1.0f + 0x1p-11f, -70000.0f, NAN});
+  auto* half = tensor({{4}, {1}, 0, -1, ACL_FLOAT16}, b_->get());
+  ASSERT_EQ(first(half, tensor({{4}, {1}, 0, -1, ACL_FLOAT}, a_->get())), 0);
+  ASSERT_EQ(second(), 0);
+  auto* wide = tensor({{4}, {1}, 0, -1, ACL_FLOAT}, b_->get(64));
+  ASSERT_EQ(first(wide, half), 0);
+  ASSERT_EQ(second(), 0);
+  ASSERT_EQ(aclrtSynchronizeStream(nullptr), 0);
+  auto out = b_->read<float>();
+  EXPECT_EQ(out[16], 1.0f);
+  EXPECT_EQ(out[17], 1.0f);  // a tie goes to even
+  EXPECT_EQ(out[18], -INFINITY);
+  EXPECT_TRUE(std::isnan(out[19]));
+}
+
 class Matrix : public Operator {
  protected:
   void SetUp() override {

@@ -17,6 +17,8 @@ constexpr size_t cached_calls = 8;
 Tensor make_tensor(aclDataType dtype, int64_t element_bytes, int rank, const int64_t* dims,
                    const int64_t* strides, int64_t elements, const void* address) {
   const auto first = reinterpret_cast<uintptr_t>(address);
+  require(first % static_cast<uintptr_t>(element_bytes) == 0, INFINI_STATUS_BAD_PARAM, "address ",
+          address, " is no multiple of the element size ", element_bytes);
   const uintptr_t base = first / address_alignment * address_alignment;
   const int64_t offset = static_cast<int64_t>(first - base) / element_bytes;
   const int64_t storage = offset + elements;
