@@ -62,17 +62,21 @@ void Gemm::require_apart(const void* c, const void* x, const char* name,
           "); gemm cannot work in place");
 }
 
+void Gemm::require_operands(const void* c, const void* a, const void* b, float alpha) const {
+  if (!kernel_) return;
+  require_pointer(c, "c");
+  if (alpha == 0 || plan_.k == 0) return;
+  require_pointer(a, "a");
+  require_pointer(b, "b");
+  require_apart(c, a, "a", plan_.a, a_range_);
+  require_apart(c, b, "b", plan_.b, b_range_);
+}
+
 void Gemm::run(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
                float alpha, float beta, void* stream) const {
   if (!kernel_) return;
   require_workspace(workspace, workspace_size);
-  require_pointer(c, "c");
-  if (alpha != 0 && plan_.k != 0) {
-    require_pointer(a, "a");
-    require_pointer(b, "b");
-    require_apart(c, a, "a", plan_.a, a_range_);
-    require_apart(c, b, "b", plan_.b, b_range_);
-  }
+  require_operands(c, a, b, alpha);
   device_->make_current();
   kernel_->run(workspace, c, a, b, alpha, beta, stream);
 }

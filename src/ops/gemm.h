@@ -22,6 +22,8 @@ class Gemm {
   // c = alpha·a·b + beta·c. c must not share memory with a or b.
   void run(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
            float alpha, float beta, void* stream) const;
+  // What run() would say of these pointers: throws when one is null or c meets a or b.
+  void require_operands(const void* c, const void* a, const void* b, float alpha) const;
 
   Device& device() const { return *device_; }
   const GemmPlan& plan() const { return plan_; }

@@ -1,0 +1,50 @@
+// infinicore/device.hpp: the name of a device, a kind and an index.
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+
+#include "../infinicore.h"
+
+namespace infinicore {
+
+// A plain value; naming a device does not open it.
+class INFINI_EXPORT Device {
+ public:
+  using Index = std::size_t;
+  enum class Type {
+    CPU = INFINI_DEVICE_CPU,
+    NVIDIA = INFINI_DEVICE_NVIDIA,
+    CAMBRICON = INFINI_DEVICE_CAMBRICON,
+    ASCEND = INFINI_DEVICE_ASCEND,
+    METAX = INFINI_DEVICE_METAX,
+    MOORE = INFINI_DEVICE_MOORE,
+    ILUVATAR = INFINI_DEVICE_ILUVATAR,
+    KUNLUN = INFINI_DEVICE_KUNLUN,
+    HYGON = INFINI_DEVICE_HYGON,
+    QY = INFINI_DEVICE_QY,
+    ALI = INFINI_DEVICE_ALI,
+    COUNT = INFINI_DEVICE_TYPE_COUNT,
+  };
+
+  Device(Type type = Type::CPU, Index index = 0) : type_(type), index_(index) {}
+  static Device cpu() { return {}; }
+
+  Type getType() const { return type_; }
+  Index getIndex() const { return index_; }
+  // "nvidia:0"
+  std::string toString() const;
+  // "nvidia"
+  static std::string toString(Type type);
+
+  friend bool operator==(const Device&, const Device&) = default;
+
+ private:
+  Type type_;
+  Index index_;
+};
+
+INFINI_EXPORT std::ostream& operator<<(std::ostream& out, const Device& device);
+
+}  // namespace infinicore

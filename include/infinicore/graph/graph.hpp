@@ -1,0 +1,78 @@
+// infinicore/graph/graph.hpp: recorded work that replays without planning, lookup or allocation.
+//
+//   context::startGraphRecording();
+//   Tensor y = op::gemm(x, w);                   // recorded, not run
+//   auto graph = context::stopGraphRecording();
+//   graph->run();                                // y now holds x·w, for what x holds now
+//
+// A graph keeps everything it touches alive: operators, inputs, outputs, temporaries, workspaces.
+// Replaying gives the bits that running the same operators one by one would give. Recording and
+// making the graph run nothing.
+// Threads: recording belongs to the calling thread. Different graphs may run at once; one graph runs
+// once at a time, since its runs write the same tensors.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../tensor.hpp"
+
+namespace infinicore {
+namespace detail {
+class Step;
+struct Recording;
+}  // namespace detail
+
+namespace graph {
+
+// A tensor that an operator of a graph keeps alive.
+class GraphTensor : public Tensor {
+ public:
+  GraphTensor(const Tensor& tensor) : Tensor(tensor) {}
+};
+
+// Anything that can be recorded. Derive from it to put work of your own into a graph: it then runs
+// on the host between the launches of the recorded device work.
+class INFINI_EXPORT GraphOperator {
+ public:
+  virtual ~GraphOperator();
+  virtual void run() const = 0;
+  // One line for people.
+  virtual std::string describe() const;
+  // The library's own operators: what a graph needs to capture and to rebind them.
+  virtual detail::Step* step() const { return nullptr; }
+};
+
+class INFINI_EXPORT Graph {
+ public:
+  // Made by context::stopGraphRecording().
+  explicit Graph(std::unique_ptr<detail::Recording> recording);
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  // Replays on the calling thread's stream of each device. Like the operators themselves it may
+  // return before the device is done.
+  void run() const;
+  // Number of recorded operators.
+  std::size_t size() const;
+  // What runs how: one line per segment (a captured launch, a list, a step on the host), then one
+  // per operator.
+  std::string describe() const;
+
+  // From now on use `to` wherever the graph uses `from` or a view into it. Both must have the same
+  // dtype, shape, strides and device. Refused, with nothing changed, when the graph does not use
+  // `from`, or uses memory that lies only partly inside it. The first run after it captures anew.
+  void rebind(const Tensor& from, const Tensor& to);
+  // Several at once, so that two tensors may change places.
+  void rebind(const std::vector<std::pair<Tensor, Tensor>>& changes);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace graph
+}  // namespace infinicore

@@ -1,0 +1,6 @@
+// infinicore/ops.hpp: all operators.
+#pragma once
+
+#include "ops/gemm.hpp"
+#include "ops/matmul.hpp"
+#include "ops/rearrange.hpp"

@@ -1,0 +1,13 @@
+// infinicore/ops/matmul.hpp: matrix products over any number of batch dims, as in NumPy.
+#pragma once
+
+#include "../tensor.hpp"
+
+namespace infinicore::op {
+
+// alpha·a·b for a [...,m,k] and b [...,k,n]; the leading dims are broadcast against each other.
+INFINI_EXPORT Tensor matmul(const Tensor& a, const Tensor& b, float alpha = 1.0f);
+// The same into c [...,m,n].
+INFINI_EXPORT void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha = 1.0f);
+
+}  // namespace infinicore::op

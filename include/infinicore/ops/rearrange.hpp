@@ -1,0 +1,28 @@
+// infinicore/ops/rearrange.hpp: copies between layouts.
+#pragma once
+
+#include "../graph/graph.hpp"
+
+namespace infinicore::op {
+
+// A contiguous copy of x.
+INFINI_EXPORT Tensor rearrange(const Tensor& x);
+// y = x. Same device, dtype and shape; any strides. Where they overlap, x is read first.
+INFINI_EXPORT void rearrange_(const Tensor& y, const Tensor& x);
+
+// A prepared copy of x to y that can be run many times.
+class INFINI_EXPORT Rearrange : public graph::GraphOperator {
+ public:
+  Rearrange(const Tensor& y, const Tensor& x);
+  ~Rearrange() override;
+  // Records when this thread is recording, else runs.
+  static void execute(const Tensor& y, const Tensor& x) { rearrange_(y, x); }
+  void run() const override;
+  std::string describe() const override;
+  detail::Step* step() const override { return step_.get(); }
+
+ private:
+  std::unique_ptr<detail::Step> step_;
+};
+
+}  // namespace infinicore::op

@@ -1,0 +1,169 @@
+// infinicore/tensor.hpp: tensors, as values that share memory.
+//
+//   Tensor x = Tensor::zeros({2, 3}, DataType::F32, Device::cpu());
+//   Tensor t = x->permute({1, 0});     // a view: no bytes move
+//   Tensor y = t->contiguous();        // a copy, since t is not row-major
+//
+// A Tensor is a handle: copies of it are the same tensor. All failures throw infinicore::Error, a
+// std::runtime_error whose message names the argument, its value and what was expected.
+// Threads: a tensor's description is immutable, so many threads may use one tensor; they must order
+// accesses to its elements themselves.
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "../infiniop/tensor_descriptor.h"
+#include "device.hpp"
+#include "dtype.hpp"
+#include "error.hpp"
+#include "memory.hpp"
+
+namespace infinicore {
+
+using Size = std::size_t;
+using Stride = std::ptrdiff_t;  // in elements
+using Shape = std::vector<Size>;
+using Strides = std::vector<Stride>;
+
+// For narrow(): elements start .. start + len - 1 of dimension dim.
+struct TensorSliceParams {
+  Size dim, start, len;
+};
+
+class TensorImpl;
+namespace detail {
+struct TensorAccess;
+[[noreturn]] INFINI_EXPORT void fail_undefined_tensor();
+}  // namespace detail
+
+class INFINI_EXPORT Tensor {
+ public:
+  // pin_memory is for CPU tensors: page-locked where there is an accelerator to profit from it.
+  static Tensor empty(const Shape& shape, DataType dtype, const Device& device,
+                      bool pin_memory = false);
+  static Tensor strided_empty(const Shape& shape, const Strides& strides, DataType dtype,
+                              const Device& device, bool pin_memory = false);
+  static Tensor zeros(const Shape& shape, DataType dtype, const Device& device,
+                      bool pin_memory = false);
+  static Tensor ones(const Shape& shape, DataType dtype, const Device& device,
+                     bool pin_memory = false);
+  // A tensor over memory that is not ours. `deleter` (optional) is called with raw_ptr when the last
+  // tensor over it is gone; without one the caller keeps the memory alive.
+  static Tensor from_blob(void* raw_ptr, const Shape& shape, DataType dtype, const Device& device,
+                          Memory::Deleter deleter = {});
+  // raw_ptr is the address of element [0,...,0], also with negative strides.
+  static Tensor strided_from_blob(void* raw_ptr, const Shape& shape, const Strides& strides,
+                                  DataType dtype, const Device& device,
+                                  Memory::Deleter deleter = {});
+
+  Tensor() = default;  // no tensor: using it throws
+  explicit operator bool() const { return impl_ != nullptr; }
+  // The same tensor, not only an equal one.
+  friend bool operator==(const Tensor& a, const Tensor& b) { return a.impl_ == b.impl_; }
+
+  TensorImpl* operator->() {
+    if (!impl_) detail::fail_undefined_tensor();
+    return impl_.get();
+  }
+  const TensorImpl* operator->() const {
+    if (!impl_) detail::fail_undefined_tensor();
+    return impl_.get();
+  }
+
+ private:
+  friend struct detail::TensorAccess;
+  explicit Tensor(std::shared_ptr<TensorImpl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<TensorImpl> impl_;
+};
+
+class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl> {
+ public:
+  std::byte* data() { return data_; }
+  const std::byte* data() const { return data_; }
+  const Shape& shape() const { return shape_; }
+  const Strides& strides() const { return strides_; }
+  Size ndim() const { return shape_.size(); }
+  Size numel() const { return numel_; }
+  Size size(Size dim) const;
+  Stride stride(Size dim) const;
+  Size element_size() const { return dsize(dtype_); }
+  // Bytes of the elements: numel * element_size.
+  Size nbytes() const { return numel_ * element_size(); }
+  DataType dtype() const { return dtype_; }
+  Device device() const { return memory_->device(); }
+  bool is_pinned() const { return memory_->is_pinned(); }
+  // Row-major without gaps; dims of size 1 do not matter.
+  bool is_contiguous() const { return contiguous_; }
+  const std::shared_ptr<Memory>& memory() const { return memory_; }
+  // This tensor's layout for the C API; owned by the tensor.
+  infiniopTensorDescriptor_t desc() const;
+
+  // Views: they share the memory and cost no copy.
+  Tensor permute(const Shape& order) const;
+  Tensor narrow(const std::vector<TensorSliceParams>& slices) const;
+  Tensor squeeze(Size dim) const;
+  Tensor unsqueeze(Size dim) const;
+  // `offset` counts elements from this tensor's first. Refused when an element would lie outside
+  // the memory that the tensor was made with.
+  Tensor as_strided(const Shape& shape, const Strides& strides, Stride offset = 0) const;
+  // The same elements in row-major order under another shape: a view where the strides allow it,
+  // else a copy.
+  Tensor view(const Shape& shape) const;
+
+  // Itself when it is contiguous, else a copy.
+  Tensor contiguous() const;
+  // Itself when it is there already, else a contiguous copy; through the host between two devices.
+  Tensor to(const Device& device) const;
+  // Copies src's elements here, from any device; src is broadcast to this shape as in NumPy.
+  void copy_from(const Tensor& src);
+
+  // "f32 [2, 3] strides [3, 1] on cpu:0"
+  std::string info() const;
+  // Writes info and elements, to standard output or into a file.
+  void debug() const;
+  void debug(const std::string& filename) const;
+
+  ~TensorImpl();
+  TensorImpl(const TensorImpl&) = delete;
+  TensorImpl& operator=(const TensorImpl&) = delete;
+
+ private:
+  friend struct detail::TensorAccess;
+  TensorImpl(Shape shape, Strides strides, DataType dtype, std::shared_ptr<Memory> memory,
+             std::byte* data);
+
+  Shape shape_;
+  Strides strides_;
+  DataType dtype_;
+  bool contiguous_;
+  Size numel_;
+  std::size_t layout_hash_;  // of dtype, shape and strides; equal layouts have equal hashes
+  std::shared_ptr<Memory> memory_;
+  std::byte* data_;  // element [0,...,0]
+  mutable std::shared_ptr<InfiniopTensorDescriptor> desc_;
+};
+
+// The elements as nested brackets, long dims shortened; copies them to the host first.
+INFINI_EXPORT std::string toString(const Tensor& tensor);
+INFINI_EXPORT std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+
+// Inline, because the library's C++ side does not know the C side's objects.
+inline infiniopTensorDescriptor_t TensorImpl::desc() const {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  if (!desc_) {
+    infiniopTensorDescriptor_t made = nullptr;
+    const infiniStatus_t status = infiniopCreateTensorDescriptor(
+        &made, ndim(), shape_.data(), strides_.data(), static_cast<infiniDtype_t>(dtype_));
+    if (status != INFINI_STATUS_SUCCESS) throw Error(status, infiniGetLastErrorString());
+    desc_ = {made, [](infiniopTensorDescriptor_t desc) { infiniopDestroyTensorDescriptor(desc); }};
+  }
+  return desc_.get();
+}
+
+}  // namespace infinicore

@@ -1,0 +1,55 @@
+// infinicore::context: the memory pools and the operator cache, seen and set.
+#include "infinicore/context/context.hpp"
+#include "tensor/access.h"
+#include "tensor/thread_state.h"
+
+namespace infinicore::context {
+
+MemoryStats memoryStats(const Device& device) {
+  const infini::PoolStats stats = detail::place_of(device).memory.stats();
+  return {stats.in_use_bytes, stats.cached_bytes, stats.peak_in_use_bytes,
+          stats.peak_reserved_bytes, stats.allocations, stats.reuses, stats.releases};
+}
+
+MemoryLimits memoryLimits(const Device& device) {
+  const infini::PoolLimits limits = detail::place_of(device).memory.limits();
+  return {limits.max_reserved_bytes, limits.max_cached_bytes};
+}
+
+void setMemoryLimits(const Device& device, const MemoryLimits& limits) {
+  detail::place_of(device).memory.set_limits({limits.max_reserved_bytes, limits.max_cached_bytes});
+}
+
+std::size_t trimMemory(const Device& device) {
+  infini::Place& place = detail::place_of(device);
+  return place.memory.trim() + place.pinned.trim();
+}
+
+std::size_t trimMemory() {
+  std::size_t bytes = 0;
+  for (infini::Place* place : infini::all_places())
+    bytes += place->memory.trim() + place->pinned.trim();
+  return bytes;
+}
+
+OpCacheStats opCacheStats() {
+  const detail::ThreadState& thread = detail::this_thread();
+  OpCacheStats sum = thread.rearranges.stats();
+  const OpCacheStats gemms = thread.gemms.stats();
+  sum.hits += gemms.hits;
+  sum.misses += gemms.misses;
+  sum.evictions += gemms.evictions;
+  sum.entries += gemms.entries;
+  return sum;
+}
+
+void setOpCacheCapacity(std::size_t capacity) { detail::set_op_cache_capacity(capacity); }
+
+std::size_t opCacheCapacity() { return detail::op_cache_capacity(); }
+
+void clearOpCache() {
+  detail::this_thread().rearranges.clear();
+  detail::this_thread().gemms.clear();
+}
+
+}  // namespace infinicore::context

@@ -1,0 +1,85 @@
+// Giving the steps of a graph other tensors.
+#include "tensor/rebind.h"
+
+namespace infinicore::detail {
+namespace {
+
+using infini::require;
+
+constexpr auto bad_param = INFINI_STATUS_BAD_PARAM;
+
+// Strides of dims of size 1 mean nothing.
+bool same_layout(const TensorImpl& a, const TensorImpl& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  for (size_t i = 0; i < a.ndim(); ++i)
+    if (a.shape()[i] != 1 && a.strides()[i] != b.strides()[i]) return false;
+  return true;
+}
+
+struct Change {
+  explicit Change(const std::pair<Tensor, Tensor>& pair)
+      : from(pair.first),
+        to(pair.second),
+        span(span_of(TensorAccess::impl(from, "from"))),
+        gapless(span.end - span.begin == from->nbytes()) {
+    TensorAccess::impl(to, "to");
+    require(from->device() == to->device() &&
+                same_layout(*from.operator->(), *to.operator->()),
+            bad_param, "from is ", from->info(), ", to is ", to->info(),
+            "; they must have the same dtype, shape, strides and device");
+  }
+
+  bool touches(const Tensor& tensor, const Span& its) const {
+    return &tensor->memory()->place() == &from->memory()->place() && overlap(span, its);
+  }
+  // Whether the tensor is `from` itself or a view into it.
+  bool holds(const Tensor& tensor, const Span& its) const {
+    if (gapless) return span.begin <= its.begin && its.end <= span.end;
+    return tensor->data() == from->data() && same_layout(*tensor.operator->(), *from.operator->());
+  }
+  // The same view into `to`.
+  Tensor moved(const Tensor& tensor) const {
+    return TensorAccess::make(tensor->shape(), tensor->strides(), tensor->dtype(), to->memory(),
+                              const_cast<std::byte*>(to->data()) +
+                                  (tensor->data() - from->data()));
+  }
+
+  Tensor from, to;
+  Span span;
+  bool gapless;
+  bool used = false;
+};
+
+Tensor replaced(const Tensor& tensor, std::vector<Change>& changes) {
+  const Span its = span_of(*tensor.operator->());
+  Change* match = nullptr;
+  for (Change& change : changes) {
+    if (!change.touches(tensor, its)) continue;
+    require(change.holds(tensor, its), bad_param, "the graph uses ", tensor->info(),
+            ", which lies only partly inside from (", change.from->info(), ")");
+    require(match == nullptr, bad_param, "the graph's ", tensor->info(),
+            " lies inside two of the tensors to be replaced");
+    match = &change;
+    change.used = true;
+  }
+  return match ? match->moved(tensor) : tensor;
+}
+
+}  // namespace
+
+void rebind(const std::vector<Step*>& steps,
+            const std::vector<std::pair<Tensor, Tensor>>& pairs) {
+  std::vector<Change> changes(pairs.begin(), pairs.end());
+  std::vector<std::vector<Tensor>> operands;
+  for (const Step* step : steps) {
+    std::vector<Tensor> tensors;
+    for (const Tensor& tensor : step->operands()) tensors.push_back(replaced(tensor, changes));
+    step->check(tensors);
+    operands.push_back(std::move(tensors));
+  }
+  for (const Change& change : changes)
+    require(change.used, bad_param, "the graph does not use from (", change.from->info(), ")");
+  for (size_t i = 0; i < steps.size(); ++i) steps[i]->set_operands(std::move(operands[i]));
+}
+
+}  // namespace infinicore::detail

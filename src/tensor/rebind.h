@@ -1,0 +1,14 @@
+// Giving the steps of a graph other tensors.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "tensor/step.h"
+
+namespace infinicore::detail {
+
+// See graph::Graph::rebind; on a failure nothing has changed.
+void rebind(const std::vector<Step*>& steps, const std::vector<std::pair<Tensor, Tensor>>& changes);
+
+}  // namespace infinicore::detail

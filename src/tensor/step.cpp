@@ -1,0 +1,69 @@
+// Steps: recording and running them.
+#include "tensor/step.h"
+
+#include <algorithm>
+
+#include "infinicore/context/context.hpp"
+#include "tensor/thread_state.h"
+
+namespace infinicore::detail {
+namespace {
+
+class StepOperator : public graph::GraphOperator {
+ public:
+  explicit StepOperator(std::unique_ptr<Step> step) : step_(std::move(step)) {}
+  void run() const override { run_now(*step_); }
+  std::string describe() const override { return step_->describe(); }
+  Step* step() const override { return step_.get(); }
+
+ private:
+  std::unique_ptr<Step> step_;
+};
+
+[[noreturn, gnu::cold]] void fail_devices(const TensorImpl& a, const char* a_name,
+                                          const TensorImpl& b, const char* b_name) {
+  infini::fail(INFINI_STATUS_BAD_PARAM, a_name, " is on ", a.device().toString(), ", ", b_name,
+               " is on ", b.device().toString(), "; both must be on one device");
+}
+
+}  // namespace
+
+Span span_of(const TensorImpl& tensor) {
+  const infini::ByteRange range = infini::byte_range(layout_of(tensor));
+  const auto base = reinterpret_cast<std::uintptr_t>(tensor.data());
+  return {base + static_cast<std::uintptr_t>(range.begin),
+          base + static_cast<std::uintptr_t>(range.end)};
+}
+
+bool overlap(const Span& a, const Span& b) { return a.begin < b.end && b.begin < a.end; }
+
+Step::Step(infini::Place& place, std::vector<Tensor> operands) : place_(&place) {
+  set_operands(std::move(operands));
+}
+
+void Step::set_operands(std::vector<Tensor> operands) {
+  operands_ = std::move(operands);
+  std::transform(operands_.begin(), operands_.end(), data_,
+                 [](Tensor& tensor) { return tensor->data(); });
+}
+
+void run_now(const Step& step) {
+  void* stream = this_thread().stream(step.place());
+  for (const Tensor& tensor : step.operands()) tensor->memory()->used_on(stream);
+  step.run(stream);
+}
+
+void record_or_run(std::unique_ptr<Step> step) {
+  if (!this_thread().recording) return run_now(*step);
+  context::addGraphOperator(std::make_shared<StepOperator>(std::move(step)));
+}
+
+infini::Place& common_place(const TensorImpl& a, const char* a_name, const TensorImpl& b,
+                            const char* b_name) {
+  infini::Place& place = a.memory()->place();
+  if (&place != &b.memory()->place()) [[unlikely]]
+    fail_devices(a, a_name, b, b_name);
+  return place;
+}
+
+}  // namespace infinicore::detail

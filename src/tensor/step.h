@@ -1,0 +1,68 @@
+// A step: one prepared operator together with its tensors; what graphs replay and rebind.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "infinicore/graph/graph.hpp"
+#include "tensor/access.h"
+
+namespace infinicore::detail {
+
+// The addresses that a tensor's elements touch.
+struct Span {
+  std::uintptr_t begin, end;
+};
+Span span_of(const TensorImpl& tensor);
+bool overlap(const Span& a, const Span& b);
+
+class Step {
+ public:
+  virtual ~Step() = default;
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  // On a stream of place().
+  virtual void run(void* stream) const = 0;
+  virtual std::string describe() const = 0;
+  // False: it must not run on a stream in capture.
+  virtual bool can_capture() const { return true; }
+  virtual size_t workspace_bytes() const { return 0; }
+  // Throws when the operator does not accept these tensors in place of its own, which have the same
+  // layouts at other addresses.
+  virtual void check(const std::vector<Tensor>&) const {}
+
+  infini::Place& place() const { return *place_; }
+  const std::vector<Tensor>& operands() const { return operands_; }
+  void set_operands(std::vector<Tensor> operands);
+  // Memory that replaces the step's own; of at least workspace_bytes(), while the step runs.
+  void set_workspace(void* workspace) { workspace_ = workspace; }
+
+ protected:
+  Step(infini::Place& place, std::vector<Tensor> operands);
+  std::byte* data(size_t i) const { return data_[i]; }
+  void* workspace() const { return workspace_; }
+
+ private:
+  infini::Place* place_;
+  std::vector<Tensor> operands_;  // destination first; kept alive
+  std::byte* data_[3] = {};
+  void* workspace_ = nullptr;
+};
+
+// Records the step when this thread is recording, else runs it.
+void record_or_run(std::unique_ptr<Step> step);
+// Runs it on the calling thread's stream.
+void run_now(const Step& step);
+// Memory that work on `stream` uses must know.
+inline void note_use(std::initializer_list<const TensorImpl*> tensors, void* stream) {
+  for (const TensorImpl* tensor : tensors) tensor->memory()->used_on(stream);
+}
+
+// The place of both tensors; throws, naming both sides, when they are not on the same device.
+infini::Place& common_place(const TensorImpl& a, const char* a_name, const TensorImpl& b,
+                            const char* b_name);
+
+}  // namespace infinicore::detail

@@ -1,0 +1,166 @@
+// Making tensors, and what they say of themselves.
+#include "infinicore/tensor.hpp"
+
+#include "infinicore/context/context.hpp"
+#include "tensor/access.h"
+#include "tensor/copy.h"
+
+namespace infinicore {
+namespace {
+
+using infini::require;
+
+infini::Layout checked_layout(const Shape& shape, const Strides* strides, DataType dtype) {
+  require(!strides || strides->size() == shape.size(), INFINI_STATUS_BAD_TENSOR_STRIDES,
+          "strides has ", strides ? strides->size() : 0, " entries for a shape of ", shape.size());
+  return infini::make_layout(static_cast<infiniDtype_t>(dtype), shape.size(), shape.data(),
+                             strides ? strides->data() : nullptr);
+}
+
+Strides strides_of(const infini::Layout& layout) {
+  return {layout.strides, layout.strides + layout.rank};
+}
+
+std::shared_ptr<Memory> allocate_for(const Device& device, bool pin_memory, size_t bytes) {
+  if (!pin_memory) return detail::allocate(detail::place_of(device), bytes);
+  require(device == Device::cpu(), INFINI_STATUS_BAD_PARAM,
+          "pin_memory is for CPU tensors; the device is ", device.toString());
+  return context::allocatePinnedHostMemory(bytes);
+}
+
+Tensor make_empty(const Shape& shape, const Strides* strides, DataType dtype, const Device& device,
+                  bool pin_memory) {
+  const infini::Layout layout = checked_layout(shape, strides, dtype);
+  const infini::ByteRange range = infini::byte_range(layout);
+  auto memory = allocate_for(device, pin_memory, static_cast<size_t>(range.end - range.begin));
+  std::byte* data = memory->data() - range.begin;
+  return detail::TensorAccess::make(shape, strides_of(layout), dtype, std::move(memory), data);
+}
+
+Tensor make_from_blob(void* raw_ptr, const Shape& shape, const Strides* strides, DataType dtype,
+                      const Device& device, Memory::Deleter deleter) {
+  const infini::Layout layout = checked_layout(shape, strides, dtype);
+  const infini::ByteRange range = infini::byte_range(layout);
+  require(raw_ptr != nullptr || range.end == range.begin, INFINI_STATUS_NULL_POINTER,
+          "raw_ptr is NULL for ", infini::to_string(layout));
+  if (deleter && range.begin != 0)
+    deleter = [raw_ptr, wanted = std::move(deleter)](void*) { wanted(raw_ptr); };
+  auto* data = static_cast<std::byte*>(raw_ptr);
+  auto memory = std::make_shared<Memory>(data + range.begin,
+                                         static_cast<size_t>(range.end - range.begin), device,
+                                         std::move(deleter));
+  return detail::TensorAccess::make(shape, strides_of(layout), dtype, std::move(memory), data);
+}
+
+size_t hash_layout(const Shape& shape, const Strides& strides, DataType dtype) {
+  uint64_t hash = static_cast<uint64_t>(dtype) + 0x9e3779b97f4a7c15u * (shape.size() + 1);
+  const auto mix = [&](uint64_t word) {
+    hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 32;
+  };
+  for (const Size extent : shape) mix(extent);
+  for (const Stride stride : strides) mix(static_cast<uint64_t>(stride));
+  return hash;
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const Shape& shape, DataType dtype, const Device& device, bool pin_memory) {
+  return make_empty(shape, nullptr, dtype, device, pin_memory);
+}
+
+Tensor Tensor::strided_empty(const Shape& shape, const Strides& strides, DataType dtype,
+                             const Device& device, bool pin_memory) {
+  return make_empty(shape, &strides, dtype, device, pin_memory);
+}
+
+Tensor Tensor::zeros(const Shape& shape, DataType dtype, const Device& device, bool pin_memory) {
+  Tensor tensor = empty(shape, dtype, device, pin_memory);
+  detail::fill_with_zero_bytes(tensor);
+  return tensor;
+}
+
+Tensor Tensor::ones(const Shape& shape, DataType dtype, const Device& device, bool pin_memory) {
+  Tensor tensor = empty(shape, dtype, device, pin_memory);
+  tensor->copy_from(detail::scalar_one(dtype, device));
+  return tensor;
+}
+
+Tensor Tensor::from_blob(void* raw_ptr, const Shape& shape, DataType dtype, const Device& device,
+                         Memory::Deleter deleter) {
+  return make_from_blob(raw_ptr, shape, nullptr, dtype, device, std::move(deleter));
+}
+
+Tensor Tensor::strided_from_blob(void* raw_ptr, const Shape& shape, const Strides& strides,
+                                 DataType dtype, const Device& device, Memory::Deleter deleter) {
+  return make_from_blob(raw_ptr, shape, &strides, dtype, device, std::move(deleter));
+}
+
+TensorImpl::TensorImpl(Shape shape, Strides strides, DataType dtype, std::shared_ptr<Memory> memory,
+                       std::byte* data)
+    : shape_(std::move(shape)),
+      strides_(std::move(strides)),
+      dtype_(dtype),
+      layout_hash_(hash_layout(shape_, strides_, dtype)),
+      memory_(std::move(memory)),
+      data_(data) {
+  const infini::Layout layout = detail::layout_of(*this);
+  contiguous_ = infini::is_contiguous(layout);
+  numel_ = static_cast<Size>(infini::element_count(layout));
+}
+
+TensorImpl::~TensorImpl() = default;
+
+Size TensorImpl::size(Size dim) const {
+  require(dim < ndim(), INFINI_STATUS_BAD_PARAM, "dim is ", dim, "; the tensor has ", ndim(),
+          " dims");
+  return shape_[dim];
+}
+
+Stride TensorImpl::stride(Size dim) const {
+  require(dim < ndim(), INFINI_STATUS_BAD_PARAM, "dim is ", dim, "; the tensor has ", ndim(),
+          " dims");
+  return strides_[dim];
+}
+
+namespace detail {
+
+Tensor TensorAccess::make(Shape shape, Strides strides, DataType dtype,
+                          std::shared_ptr<Memory> memory, std::byte* data) {
+  struct Made : TensorImpl {  // for make_shared, which cannot call a private constructor
+    Made(Shape&& shape, Strides&& strides, DataType dtype, std::shared_ptr<Memory>&& memory,
+         std::byte* data)
+        : TensorImpl(std::move(shape), std::move(strides), dtype, std::move(memory), data) {}
+  };
+  return Tensor(std::make_shared<Made>(std::move(shape), std::move(strides), dtype,
+                                       std::move(memory), data));
+}
+
+void TensorAccess::fail_undefined(const char* argument) {
+  infini::fail(INFINI_STATUS_NULL_POINTER, argument, " is a Tensor() without content");
+}
+
+void fail_undefined_tensor() {
+  infini::fail(INFINI_STATUS_NULL_POINTER, "a Tensor() without content was used");
+}
+
+infini::Layout layout_of(const TensorImpl& tensor) {
+  infini::Layout layout;
+  layout.dtype = static_cast<infiniDtype_t>(tensor.dtype());
+  layout.rank = static_cast<int>(tensor.ndim());
+  for (size_t i = 0; i < tensor.ndim(); ++i) {
+    layout.shape[i] = static_cast<int64_t>(tensor.shape()[i]);
+    layout.strides[i] = tensor.strides()[i];
+  }
+  return layout;
+}
+
+Tensor empty_at(infini::Place& place, const Shape& shape, DataType dtype) {
+  const infini::Layout layout = checked_layout(shape, nullptr, dtype);
+  auto memory = allocate(place, static_cast<size_t>(infini::byte_range(layout).end));
+  std::byte* data = memory->data();
+  return TensorAccess::make(shape, strides_of(layout), dtype, std::move(memory), data);
+}
+
+}  // namespace detail
+}  // namespace infinicore
