@@ -29,6 +29,7 @@ enum class Rule {
   empty_allocation,        // aclrtMalloc(0)
   free_in_flight,          // memory freed while queued work uses it
   unsynchronised,          // a blocking copy touches memory that queued work still uses
+  race,                    // work of two streams on the same bytes, in no order
   out_of_bounds,           // an access outside live device memory
   red_zone,                // bytes behind an allocation were overwritten
   tensor_layout,           // rank > 8, negative stride or size

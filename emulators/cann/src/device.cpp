@@ -13,6 +13,7 @@ uint64_t make_context(State& s, int device, bool is_default) {
   stream.context = handle;
   stream.device = device;
   stream.is_default = true;
+  stream.handle = stream_handle;
   s.contexts[handle] = {device, is_default, stream_handle};
   return handle;
 }

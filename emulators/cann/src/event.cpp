@@ -88,13 +88,14 @@ aclError aclrtRecordEvent(aclrtEvent handle, aclrtStream stream_handle) {
                        "event and stream of different devices");
   if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
   auto recording = std::make_shared<Recording>();
-  recording->stream = stream_handle ? address_of(stream_handle)
-                                    : find_context(call.s, current_context())->default_stream;
+  recording->stream = stream->handle;
+  recording->known = stream->known;
   event->recording = recording;
-  enqueue(call.s, *stream, {{}, [recording] {
-                              recording->time = Clock::now();
-                              recording->done = true;
-                            }});
+  enqueue(call, *stream, {{}, [recording] {
+                            recording->time = Clock::now();
+                            recording->done = true;
+                          }});
+  recording->sequence = stream->queue.back().sequence;
   return ACL_SUCCESS;
 }
 
@@ -156,8 +157,10 @@ aclError aclrtStreamWaitEvent(aclrtStream stream_handle, aclrtEvent event_handle
   if (!event->can_wait)
     return call.broken(Rule::event, ACL_ERROR_RT_PARAM_INVALID, "an event without ACL_EVENT_SYNC");
   if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  if (auto recording = event->recording)
-    enqueue(call.s, *stream, {{}, [recording] { run_until(state(), *recording); }});
+  if (auto recording = event->recording) {
+    enqueue(call, *stream, {{}, [recording] { run_until(state(), *recording); }});
+    order_after(*stream, *recording);
+  }
   return ACL_SUCCESS;
 }
 

@@ -64,14 +64,14 @@ int launch(Call& call, Executor& e, void* workspace, uint64_t size, aclrtStream 
   if (!e.bind) return 0;  // nothing to do: an empty tensor
   Task task{e.launch.accesses, {}};
   uint64_t begin = address_of(workspace), bytes = e.workspace_size;
-  if (bytes) task.accesses.push_back({begin, begin + bytes, true});
+  if (bytes) task.accesses.push_back({begin, begin + bytes, true, true});
   task.run = [run = e.launch.run, begin, bytes, device = stream->device] {
     unsigned char* scratch = bytes ? device_bytes(state(), begin, bytes, device) : nullptr;
     if (bytes && !scratch) return;  // freed in flight: recorded
     if (bytes) std::memset(scratch, poison, bytes);
     run(state(), scratch);
   };
-  enqueue(call.s, *stream, std::move(task));
+  enqueue(call, *stream, std::move(task));
   return 0;
 }
 

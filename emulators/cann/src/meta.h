@@ -23,9 +23,11 @@ struct Tensor {
   }
   size_t span() const;  // bytes from first_byte to the end of the last element
   size_t size_of_element() const;
+  Access access(bool writes) const;  // the bytes of the view
 };
 
 size_t size_of(aclDataType dtype);
+bool permutation_of_dense(const Tensor& tensor);
 bool dense_in_order(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides);
 
 // One queued operator: the operands' bytes it touches, and the work itself, which gets the

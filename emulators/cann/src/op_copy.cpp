@@ -76,8 +76,7 @@ struct CopyWork {
 
   Launch launch() const {
     CopyWork w = *this;
-    return {{{dst.first_byte(), dst.first_byte() + dst.span(), true},
-             {src.first_byte(), src.first_byte() + src.span(), false}},
+    return {{dst.access(true), src.access(false)},
             [w](State& s, unsigned char* workspace) { w.run(s, workspace); }};
   }
 

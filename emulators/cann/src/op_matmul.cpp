@@ -43,11 +43,8 @@ struct Product {
   }
 
   Launch launch() const {
-    auto access = [](const Tensor& t, bool writes) {
-      return Access{t.first_byte(), t.first_byte() + t.span(), writes};
-    };
-    Launch launch{{access(a, false), access(b, false), access(out, true)}, {}};
-    if (has_c) launch.accesses.push_back(access(c, false));
+    Launch launch{{a.access(false), b.access(false), out.access(true)}, {}};
+    if (has_c) launch.accesses.push_back(c.access(false));
     launch.run = [w = *this](State& s, unsigned char* workspace) { w.run(s, workspace); };
     return launch;
   }

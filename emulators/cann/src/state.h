@@ -24,12 +24,17 @@ using Clock = std::chrono::steady_clock;
 struct Access {
   uint64_t begin, end;
   bool writes;
+  bool all;  // every byte of the range, not only some
 };
 
 struct Task {
   std::vector<Access> accesses;
   std::function<void()> run;
+  uint64_t sequence = 0;
 };
+
+// What has been ordered before the next task of a stream: up to which task of each other stream.
+using Known = std::map<uint64_t, uint64_t>;
 
 struct Context {
   int device = 0;
@@ -42,13 +47,17 @@ struct Stream {
   int device = 0;
   bool is_default = false;
   bool running = false;
+  uint64_t handle = 0;
   std::deque<Task> queue;
+  Known known;
 };
 
 // One recording of an event; the event's next recording makes a new one, so waits keep what they
 // saw.
 struct Recording {
   uint64_t stream = 0;
+  uint64_t sequence = 0;  // of the task that records
+  Known known;            // what that stream knew then
   bool done = false;
   Clock::time_point time;
 };
@@ -84,6 +93,7 @@ struct State {
   std::vector<Device> devices;
   size_t memory_per_device = 0;
 
+  uint64_t next_sequence = 1;
   uint64_t next_handle =
       0x5AC0000000000010;  // never reused, never a valid address: stale handles are always caught
   std::map<uint64_t, Context> contexts;
@@ -148,7 +158,10 @@ int current_device();  // -1: none
 
 // Streams (stream.cpp). A null handle is the current context's default stream.
 Stream* find_stream(Call& call, aclrtStream handle, int& code);
-void enqueue(State& s, Stream& stream, Task task);
+// Also looks for a race: queued work of another stream that touches the same bytes, one of them
+// writing, in no order.
+void enqueue(Call& call, Stream& stream, Task task);
+void order_after(Stream& stream, const Recording& recording);
 void run_one(State& s, Stream& stream);
 void run_all(State& s, Stream& stream);
 void run_until(State& s, const Recording& recording);

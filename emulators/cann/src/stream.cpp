@@ -1,5 +1,7 @@
 // Streams are queues that run late: at a synchronisation, a query, a wait, or when full. Late is
 // legal, and shows every client that frees, reuses or reads memory too early.
+#include <algorithm>
+
 #include "state.h"
 
 namespace cann_emulator {
@@ -7,6 +9,29 @@ namespace {
 
 constexpr size_t queue_limit = 128;
 constexpr size_t stream_limit = 1984;
+
+// Only ranges that are used throughout count: two strided views may interleave and be disjoint all
+// the same.
+bool conflict(const Task& a, const Task& b) {
+  for (const Access& x : a.accesses)
+    for (const Access& y : b.accesses)
+      if (x.all && y.all && (x.writes || y.writes) && x.begin < y.end && y.begin < x.end)
+        return true;
+  return false;
+}
+
+// Whether queued work of another stream, which nothing orders before this, touches the task's
+// bytes.
+bool races(State& s, const Stream& stream, const Task& task) {
+  for (auto& [handle, other] : s.streams) {
+    if (handle == stream.handle) continue;
+    const auto known = stream.known.find(handle);
+    const uint64_t ordered = known == stream.known.end() ? 0 : known->second;
+    for (const Task& earlier : other.queue)
+      if (earlier.sequence > ordered && conflict(task, earlier)) return true;
+  }
+  return false;
+}
 
 aclError create_stream(Call& call, aclrtStream* stream) {
   if (int code = call.require_context()) return code;
@@ -18,6 +43,7 @@ aclError create_stream(Call& call, aclrtStream* stream) {
   Stream& made = call.s.streams[handle];
   made.context = current_context();
   made.device = current_device();
+  made.handle = handle;
   *stream = handle_of<aclrtStream>(handle);
   return ACL_SUCCESS;
 }
@@ -83,9 +109,23 @@ void run_until(State& s, const Recording& recording) {
     run_one(s, it->second);
 }
 
-void enqueue(State& s, Stream& stream, Task task) {
-  while (stream.queue.size() >= queue_limit) run_one(s, stream);
+void enqueue(Call& call, Stream& stream, Task task) {
+  while (stream.queue.size() >= queue_limit) run_one(call.s, stream);
+  task.sequence = call.s.next_sequence++;
+  if (races(call.s, stream, task))
+    call.broken(
+        Rule::race, 0,
+        "queued work of another stream touches the same bytes, and no event orders the two");
   stream.queue.push_back(std::move(task));
+}
+
+void order_after(Stream& stream, const Recording& recording) {
+  auto learn = [&](uint64_t handle, uint64_t sequence) {
+    uint64_t& known = stream.known[handle];
+    known = std::max(known, sequence);
+  };
+  learn(recording.stream, recording.sequence);
+  for (auto& [handle, sequence] : recording.known) learn(handle, sequence);
 }
 
 bool in_flight(State& s, uint64_t begin, uint64_t end, bool also_reads) {

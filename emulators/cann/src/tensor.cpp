@@ -56,6 +56,23 @@ bool dense_in_order(const std::vector<int64_t>& dims, const std::vector<int64_t>
   return true;
 }
 
+bool permutation_of_dense(const Tensor& t) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t i = 0; i < t.dims.size(); ++i)
+    if (t.dims[i] != 1) dims.emplace_back(t.strides[i], t.dims[i]);
+  std::sort(dims.begin(), dims.end());
+  int64_t expected = 1;
+  for (auto [stride, size] : dims) {
+    if (stride != expected) return false;
+    expected *= size;
+  }
+  return true;
+}
+
+Access Tensor::access(bool writes) const {
+  return {first_byte(), first_byte() + span(), writes, permutation_of_dense(*this)};
+}
+
 int64_t Tensor::count() const {
   int64_t n = 1;
   for (int64_t dim : dims) n *= dim;

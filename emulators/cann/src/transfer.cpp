@@ -110,10 +110,11 @@ int copy_later(Call& call, const Transfer& t, aclrtMemcpyKind kind, aclrtStream 
   if ((code = check(call, t, kind, stream->device))) return code;
   if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
   ++counter;
+  const bool flat = t.height == 1;
   int device = stream->device;
   uint64_t dst = address_of(t.dst), src = address_of(t.src);
-  enqueue(call.s, *stream,
-          {{{dst, dst + t.dst_span(), true}, {src, src + t.src_span(), false}},
+  enqueue(call, *stream,
+          {{{dst, dst + t.dst_span(), true, flat}, {src, src + t.src_span(), false, flat}},
            [t, device] { perform(state(), t, device); }});
   if (dst_place == Place::pageable || src_place == Place::pageable) run_all(call.s, *stream);
   return ACL_SUCCESS;
@@ -145,7 +146,7 @@ int fill(Call& call, void* p, size_t max, int32_t value, size_t count, aclrtStre
       std::memset(bytes, value, count);
   };
   if (!later) return work(), ACL_SUCCESS;
-  enqueue(call.s, *stream, {{{begin, begin + count, true}}, work});
+  enqueue(call, *stream, {{{begin, begin + count, true, true}}, work});
   return ACL_SUCCESS;
 }
 

@@ -70,20 +70,6 @@ void copy_line(unsigned char* dst, int64_t dst_step, const unsigned char* src, i
 
 }  // namespace
 
-bool permutation_of_dense(const Tensor& t) {
-  std::vector<Dim> dims;
-  for (size_t i = 0; i < t.dims.size(); ++i)
-    if (t.dims[i] != 1) dims.push_back({t.dims[i], t.strides[i]});
-  std::sort(dims.begin(), dims.end(),
-            [](const Dim& a, const Dim& b) { return a.stride < b.stride; });
-  int64_t expected = 1;
-  for (const Dim& d : dims) {
-    if (d.stride != expected) return false;
-    expected *= d.size;
-  }
-  return true;
-}
-
 SourcePath classify_source(const Tensor& t) {
   if (t.contiguous()) return SourcePath::direct;
   if (permutation_of_dense(t)) return SourcePath::transpose;

@@ -17,7 +17,6 @@ void count(Counters& counters, TargetPath path);
 
 // The AI CPU's copy does not know the unsigned types of 16 bits and more.
 bool ai_cpu_takes(aclDataType dtype);
-bool permutation_of_dense(const Tensor& tensor);
 
 // dst[i] = src[i] for every index of dims; strides in elements, may be 0 on the source side and
 // negative on both.

@@ -157,6 +157,28 @@ TEST_F(Runtime, PollingEnds) {
   EXPECT_EQ(aclrtDestroyEvent(event), 0);
 }
 
+TEST_F(Runtime, TwoStreamsOnTheSameBytesAreARace) {
+  aclrtStream first = nullptr, second = nullptr, third = nullptr;
+  aclrtEvent event = nullptr;
+  for (aclrtStream* stream : {&first, &second, &third}) ASSERT_EQ(aclrtCreateStream(stream), 0);
+  ASSERT_EQ(aclrtCreateEvent(&event), 0);
+  Buffer a(64);
+  ASSERT_EQ(aclrtMemsetAsync(a.get(), 32, 7, 32, first), 0);
+  ASSERT_EQ(aclrtMemsetAsync(a.get(32), 32, 8, 32, second), 0);  // other bytes: no race
+  expect_broken(aclrtMemsetAsync(a.get(), 64, 9, 64, third), 0, Rule::race);
+  ASSERT_EQ(aclrtSynchronizeDevice(), 0);
+  ASSERT_EQ(aclrtMemsetAsync(a.get(), 64, 1, 64, first), 0);
+  ASSERT_EQ(aclrtRecordEvent(event, first), 0);
+  ASSERT_EQ(aclrtStreamWaitEvent(second, event), 0);
+  ASSERT_EQ(aclrtRecordEvent(event, second), 0);
+  ASSERT_EQ(aclrtStreamWaitEvent(third, event), 0);  // after the second, and so after the first
+  ASSERT_EQ(aclrtMemsetAsync(a.get(), 64, 2, 64, third), 0);
+  ASSERT_EQ(aclrtSynchronizeStream(third), 0);
+  EXPECT_EQ(a.read<unsigned char>(), std::vector<unsigned char>(64, 2));
+  for (aclrtStream stream : {first, second, third}) ASSERT_EQ(aclrtDestroyStream(stream), 0);
+  ASSERT_EQ(aclrtDestroyEvent(event), 0);
+}
+
 TEST_F(Runtime, AWaitOrdersTwoStreams) {
   aclrtStream first = nullptr, second = nullptr;
   aclrtEvent event = nullptr;
