@@ -86,9 +86,17 @@ struct Matrix {
   cudaDataType type;
   int64_t leading, stride;
   bool transposed;
-  float at(int64_t batch, int64_t row, int64_t col) const {
-    const int64_t inside = transposed ? col + row * leading : row + col * leading;
-    return load(data, batch * stride + inside, type);
+  // One matrix as floats, row after row (or column after column).
+  std::vector<float> unpack(int64_t batch, int64_t rows, int64_t cols, bool by_rows, bool tf32) const {
+    const void* const view = xpu_emu::device_view(data);
+    const int64_t row_step = transposed ? leading : 1, col_step = transposed ? 1 : leading;
+    std::vector<float> out(rows * cols);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < cols; ++j) {
+        const float value = load(view, batch * stride + i * row_step + j * col_step, type);
+        out[by_rows ? i * cols + j : j * rows + i] = tf32 ? to_tf32(value) : value;
+      }
+    return out;
   }
 };
 
@@ -104,26 +112,25 @@ struct Product {
   Matrix a, b, c;
   bool tf32;
   void run() const {
-    Matrix from_a = a, from_b = b;
-    from_a.data = k && alpha != 0 ? xpu_emu::device_view(a.data) : nullptr;
-    from_b.data = k && alpha != 0 ? xpu_emu::device_view(b.data) : nullptr;
-    void* const out = xpu_emu::device_view(c.data);
-    for (int64_t p = 0; p < batch; ++p)
+    const bool multiplies = k != 0 && alpha != 0;  // else a and b are not read
+    for (int64_t p = 0; p < batch; ++p) {
+      const auto left = multiplies ? a.unpack(p, m, k, true, tf32) : std::vector<float>();
+      const auto right = multiplies ? b.unpack(p, k, n, false, tf32) : std::vector<float>();
       for (int64_t j = 0; j < n; ++j)
-        for (int64_t i = 0; i < m; ++i) {
-          const float product = from_a.data ? sum(from_a, from_b, p, i, j) : 0.0f;
-          const int64_t index = p * c.stride + i + j * c.leading;
-          const float old = beta != 0 ? beta * load(out, index, c.type) : 0.0f;
-          store(out, index, alpha * product + old, c.type);
-        }
-  }
-  float sum(const Matrix& x, const Matrix& y, int64_t p, int64_t i, int64_t j) const {
-    float total = 0;
-    for (int64_t l = 0; l < k; ++l) {
-      const float left = x.at(p, i, l), right = y.at(p, l, j);
-      total += tf32 ? to_tf32(left) * to_tf32(right) : left * right;
+        for (int64_t i = 0; i < m; ++i)
+          put(p, i, j, multiplies ? dot(&left[i * k], &right[j * k]) : 0.0f);
     }
+  }
+  float dot(const float* x, const float* y) const {
+    float total = 0;
+    for (int64_t l = 0; l < k; ++l) total += x[l] * y[l];
     return total;
+  }
+  void put(int64_t p, int64_t i, int64_t j, float product) const {
+    void* const out = xpu_emu::device_view(c.data);
+    const int64_t index = p * c.stride + i + j * c.leading;
+    const float old = beta != 0 ? beta * load(out, index, c.type) : 0.0f;
+    store(out, index, alpha * product + old, c.type);
   }
 };
 }  // namespace
