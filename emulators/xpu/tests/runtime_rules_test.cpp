@@ -1,6 +1,7 @@
 // The rules of the runtime: lazy streams, copies that wait for nothing, negative codes, leaks.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -214,6 +215,18 @@ TEST_F(RuntimeRules, ALongQueueStartsByItself) {
   EXPECT_GT(stats.launches, 100u);
   EXPECT_EQ(0, xpu_wait(streams[0]));
   EXPECT_EQ(0, xpu_emu_violations());
+}
+
+TEST(StrictMode, AProgramWithViolationsCannotEndWell) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("XPU_EMU_STRICT", "1", 1);
+        char byte = 0;
+        xpu_memcpy(&byte, &byte, 1, XPU_DEVICE_TO_HOST);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(86), "bounds");
 }
 
 TEST(Strerror, TakesEitherSign) {

@@ -1,4 +1,4 @@
-// Rearrange on the emulated XPU: every case, every walk, many interleavings; bursts are long, threads
+// Rearrange on the emulated XPU, beside conformance_test: every walk, many interleavings; bursts are long, threads
 // may share a descriptor, and no fault is lost.
 #include <cstring>
 #include <thread>
@@ -6,7 +6,6 @@
 
 #include "backends/kunlun/backend.h"
 #include "backends/kunlun/test_support.h"
-#include "harness/cases.h"
 #include "harness/check.h"
 #include "harness/random_problems.h"
 #include "harness/reference.h"
@@ -17,17 +16,6 @@ namespace {
 using harness::RearrangeProblem;
 
 class KunlunRearrange : public Emulated {};
-
-TEST_F(KunlunRearrange, CuratedCases) {
-  infinirtStream_t stream = nullptr;
-  ASSERT_OK(infinirtStreamCreate(&stream));
-  int n = 0;
-  for (const auto& text : harness::curated_rearrange_cases()) {
-    const auto verdict = harness::check(harness::parse_rearrange(text), 1, n++ % 2 ? stream : nullptr);
-    ASSERT_TRUE(verdict.passed) << verdict.message;
-  }
-  EXPECT_OK(infinirtStreamDestroy(stream));
-}
 
 TEST_F(KunlunRearrange, RandomCasesUnderTwentySeeds) {
   harness::Random random(4);

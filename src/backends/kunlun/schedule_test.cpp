@@ -160,14 +160,14 @@ RearrangePlan plan_of(const std::string& text) {
 TEST(Schedule, MovesEveryByteOnceForRandomLayouts) {
   harness::Random random(8);
   int moving = 0;
-  for (int n = 0; n < 600 && !HasFatalFailure(); ++n) {
+  for (int n = 0; n < 250 && !HasFatalFailure(); ++n) {
     const auto problem = harness::random_problem(random);
     const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
     if (plan.atom_bytes == 0) continue;
     ++moving;
     expect_law(plan, static_cast<int>(random.between(1, 12)));
   }
-  EXPECT_GT(moving, 300);
+  EXPECT_GT(moving, 150);
 }
 
 TEST(Schedule, MovesEveryByteOnceForCutTiles) {
