@@ -2,14 +2,13 @@
 #include "bench/rearrange_bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <functional>
 
 #include "base/device_kind.h"
 #include "base/error.h"
 #include "base/thread_count.h"
 #include "bench/copy_limit.h"
+#include "bench/measure.h"
 #include "harness/check.h"
 #include "ops/rearrange.h"
 #include "runtime/current_device.h"
@@ -18,70 +17,6 @@ namespace infini::bench {
 namespace {
 
 constexpr int64_t verify_limit = int64_t{256} << 20;
-
-// Device memory that is touched before it is measured.
-class Memory {
- public:
-  Memory(Device& device, size_t bytes) : device_(device), p_(device.allocate(bytes)) {
-    device.set(p_, 0x5a, bytes);
-  }
-  ~Memory() { device_.free(p_); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  char* get() const { return static_cast<char*>(p_); }
-
- private:
-  Device& device_;
-  void* p_;
-};
-
-using Body = std::function<void()>;
-
-// Seconds for `repeats` runs: by the device's own events, so that its queue stays full.
-double time_runs(Device& device, const Body& body, int64_t repeats) {
-  if (device.kind() == INFINI_DEVICE_CPU) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < repeats; ++i) body();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-  void* start = device.create_event(INFINIRT_EVENT_DEFAULT);
-  void* end = device.create_event(INFINIRT_EVENT_DEFAULT);
-  device.record_event(start, nullptr);
-  for (int64_t i = 0; i < repeats; ++i) body();
-  device.record_event(end, nullptr);
-  device.synchronize_event(end);
-  const double seconds = device.elapsed_milliseconds(start, end) * 1e-3;
-  device.destroy_event(start);
-  device.destroy_event(end);
-  return seconds;
-}
-
-struct Side {
-  Body body;
-  int64_t repeats = 1;
-  std::vector<double> samples;
-  double median() {
-    std::nth_element(samples.begin(), samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2),
-                     samples.end());
-    return samples[samples.size() / 2];
-  }
-};
-
-// Samples of at least 100 µs, each side in turn.
-void measure(Device& device, std::vector<Side>& sides, double seconds) {
-  double round = 0;
-  for (Side& side : sides) {
-    time_runs(device, side.body, 1);
-    const double once = std::max(time_runs(device, side.body, 1), 1e-9);
-    side.repeats = std::max<int64_t>(1, static_cast<int64_t>(1e-4 / once));
-    round += once * static_cast<double>(side.repeats);
-  }
-  const int rounds = static_cast<int>(std::clamp(seconds / round, 7.0, 1000.0));
-  for (int i = 0; i < rounds; ++i)
-    for (Side& side : sides)
-      side.samples.push_back(time_runs(device, side.body, side.repeats) /
-                             static_cast<double>(side.repeats));
-}
 
 size_t extent_of(const ByteRange& range) { return static_cast<size_t>(range.end - range.begin); }
 

@@ -3,8 +3,8 @@
 
 namespace infini::harness {
 
-const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all = {
+static std::vector<Suite> rearrange_suites() {
+  return {
       {"quick",
        "a few rearrangements of real-looking tensors",
        {{"copy", "rearrange f32 4096x4096"},
@@ -58,6 +58,14 @@ const std::vector<Suite>& suites() {
         {"copy_contig_f32", "rearrange f32 16384x8192"},
         {"copy_rows_padded_32768x4001_f16", "rearrange f16 32768x4001 src=4096,1"}}},
   };
+}
+
+const std::vector<Suite>& suites() {
+  static const std::vector<Suite> all = [] {
+    std::vector<Suite> list = rearrange_suites();
+    for (const Suite& suite : gemm_suites()) list.push_back(suite);
+    return list;
+  }();
   return all;
 }
 

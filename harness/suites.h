@@ -16,6 +16,8 @@ struct Suite {
   std::vector<BenchCase> cases;
 };
 
+std::vector<Suite> gemm_suites();
+
 const std::vector<Suite>& suites();
 // Null when there is none of this name.
 const Suite* find_suite(std::string_view name);

@@ -48,6 +48,13 @@ infiniDevice_t Arguments::take_device() {
   return kind;
 }
 
+std::string Arguments::take_operator() {
+  const std::string name = take_value("--op", "rearrange");
+  require(name == "rearrange" || name == "gemm", INFINI_STATUS_BAD_PARAM, "--op is \"", name,
+          "\"; expected rearrange or gemm");
+  return name;
+}
+
 std::vector<std::string> Arguments::rest() const {
   for (const auto& word : words_)
     require(!word.starts_with("--"), INFINI_STATUS_BAD_PARAM, word,

@@ -20,6 +20,9 @@ class Arguments {
   // --device NAME[:ID]; makes that device current.
   infiniDevice_t take_device();
 
+  // --op NAME: "rearrange" (when absent) or "gemm".
+  std::string take_operator();
+
   // What is left: throws for anything that looks like a flag.
   std::vector<std::string> rest() const;
 

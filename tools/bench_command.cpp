@@ -3,8 +3,10 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "bench/gemm_bench.h"
 #include "bench/rearrange_bench.h"
 #include "bench/results.h"
+#include "harness/gemm_problem.h"
 #include "harness/suites.h"
 #include "tools/arguments.h"
 
@@ -37,6 +39,18 @@ std::vector<NamedProblem> collect(const std::vector<std::string>& words, const s
 
 }  // namespace
 
+namespace {
+
+int bench_gemms(const std::vector<NamedProblem>& problems, const bench::Options& options,
+                const std::string& json) {
+  bench::GemmBench bench(options);
+  for (const auto& problem : problems) bench.measure(problem.name, problem.text);
+  if (!json.empty()) bench.write_json(json);
+  return bench.all_verified() ? 0 : 1;
+}
+
+}  // namespace
+
 int run_bench(Arguments& arguments) {
   if (arguments.take_flag("--list")) return list_suites();
   arguments.take_device();
@@ -46,14 +60,17 @@ int run_bench(Arguments& arguments) {
   const std::string suite = arguments.take_value("--suite", "");
   const std::string json = arguments.take_value("--json", "");
   const std::string filter = arguments.take_value("--filter", "");
+  const std::string op = arguments.take_operator();
   auto words = arguments.rest();
   std::erase(words, "rearrange");  // `infini bench rearrange --suite cpu` reads well
   if (!suite.empty()) words.push_back(suite);
-  if (words.empty()) words.push_back("quick");
+  if (words.empty()) words.push_back(op == "gemm" ? "gemm" : "quick");
+  const auto problems = collect(words, filter);
+  if (harness::is_gemm(problems.front().text)) return bench_gemms(problems, options, json);
 
   bench::Results results;
   bench::print_rearrange_header();
-  for (const auto& problem : collect(words, filter)) {
+  for (const auto& problem : problems) {
     results.add(bench::measure_rearrange(problem.name, problem.text, options));
     bench::print_row(results.rows().back());
   }

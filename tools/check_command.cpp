@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "harness/cases.h"
 #include "harness/check.h"
+#include "harness/gemm_cases.h"
+#include "harness/gemm_check.h"
 #include "harness/random_problems.h"
 #include "tools/arguments.h"
 
@@ -12,10 +14,24 @@ namespace {
 
 struct Tally {
   int64_t passed = 0, failed = 0;
+  double worst = 0;  // error ÷ bound of the gemms
 
   void add(const harness::Verdict& verdict) {
     ++(verdict.passed ? passed : failed);
     if (!verdict.passed) std::printf("FAILED %s\n", verdict.message.c_str());
+  }
+
+  void add_gemm(const harness::GemmProblem& problem, uint64_t seed) {
+    for (auto values : {harness::GemmValues::integers, harness::GemmValues::random}) {
+      const auto verdict = harness::check(problem, values, seed);
+      add({verdict.passed, verdict.message});
+      if (!(verdict.error_over_bound <= worst)) worst = verdict.error_over_bound;
+    }
+  }
+
+  void add_text(const std::string& text) {
+    if (harness::is_gemm(text)) add_gemm(harness::parse_gemm(text), 1);
+    else add(harness::check(harness::parse_rearrange(text)));
   }
 };
 
@@ -26,17 +42,21 @@ int run_check(Arguments& arguments) {
   const int64_t count = arguments.take_integer("--random", 0);
   const int64_t seed = arguments.take_integer("--seed", 1);
   const bool curated = arguments.take_flag("--curated");
+  const bool gemm = arguments.take_operator() == "gemm";
   const auto problems = arguments.rest();
   require(count > 0 || curated || !problems.empty(), INFINI_STATUS_BAD_PARAM,
           "check needs a problem, --curated or --random N; see `infini --help`");
   Tally tally;
-  for (const auto& text : problems) tally.add(harness::check(harness::parse_rearrange(text)));
+  for (const auto& text : problems) tally.add_text(text);
   if (curated)
-    for (const auto& text : harness::curated_rearrange_cases())
-      tally.add(harness::check(harness::parse_rearrange(text)));
+    for (const auto& text : gemm ? harness::curated_gemm_cases() : harness::curated_rearrange_cases())
+      tally.add_text(text);
   harness::Random random(static_cast<uint64_t>(seed));
-  for (int64_t i = 0; i < count; ++i)
-    tally.add(harness::check(harness::random_problem(random), static_cast<uint64_t>(i)));
+  for (int64_t i = 0; i < count; ++i) {
+    if (gemm) tally.add_gemm(harness::random_gemm(random), static_cast<uint64_t>(i));
+    else tally.add(harness::check(harness::random_problem(random), static_cast<uint64_t>(i)));
+  }
+  if (tally.worst > 0) std::printf("largest error / bound: %.3f\n", tally.worst);
   std::printf("%lld passed, %lld failed\n", static_cast<long long>(tally.passed),
               static_cast<long long>(tally.failed));
   return tally.failed == 0 ? 0 : 1;

@@ -13,15 +13,17 @@ constexpr const char* help = R"(infini %s: moving and multiplying tensors on any
   infini devices
       what this machine has, and for what it has not, why
 
-  infini plan "rearrange f32 512x512x512 perm=2,0,1"
+  infini plan "rearrange f32 512x512x512 perm=2,0,1" "gemm bf16 m=64 n=96 k=128 batch=32"
       how a problem is understood: the loops, the chosen candidate, the bytes moved
 
   infini check "rearrange f16 8x64x32x128 dst=262144,128,8192,1"
-  infini check --random 1000 --seed 7 [--device ascend]
-      run on a device and compare every byte with the naive reference
+  infini check --random 1000 --seed 7 [--op gemm] [--device ascend]
+      run on a device and compare every byte with the naive reference (gemm: with its error bound)
 
   infini bench [SUITE | "PROBLEM"...] [--filter TEXT] [--json FILE]
       measure against a copy of the same bytes in the same run; suites: infini bench --list
+  infini bench --op gemm [SUITE | "PROBLEM"...]
+      measure against the machine's own limits and, where it is installed, OpenBLAS in the same run
 
 Options of plan, check and bench:
   --device NAME[:ID]   cpu (default), nvidia, ascend, kunlun, ...
@@ -30,6 +32,8 @@ Options of plan, check and bench:
 A problem is "rearrange DTYPE SHAPE [dst=STRIDES] [src=STRIDES] [perm=AXES] [dst_at=BYTES]
 [src_at=BYTES]": strides count elements, a side without them is row-major; with perm SHAPE is the
 contiguous source's and AXES the order of its axes in the contiguous result.
+Or "gemm DTYPE m=M n=N k=K [batch=B] [a_batch=1] [b_batch=1] [out=DTYPE] [a=STRIDES|t] [b=STRIDES|t]
+[c=STRIDES|t] [alpha=X] [beta=X]": `t` is the transposed contiguous matrix.
 )";
 
 struct Command {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/dtype.h"
 #include "plan/gemm_operand.h"
 #include "runtime/registry.h"
 
@@ -52,6 +53,12 @@ void Gemm::require_workspace(const void* workspace, size_t size) const {
           "-byte aligned");
 }
 
+void Gemm::require_aligned(const void* x, const char* name, infiniDtype_t dtype) const {
+  require(reinterpret_cast<uintptr_t>(x) % static_cast<uintptr_t>(dtype_bytes(dtype)) == 0,
+          INFINI_STATUS_BAD_PARAM, name, " (", x, ") is not aligned to its elements of ",
+          dtype_bytes(dtype), " bytes");
+}
+
 void Gemm::require_apart(const void* c, const void* x, const char* name,
                          const GemmOperand& operand, const ByteRange& range) const {
   const auto to = reinterpret_cast<intptr_t>(c), from = reinterpret_cast<intptr_t>(x);
@@ -65,9 +72,12 @@ void Gemm::require_apart(const void* c, const void* x, const char* name,
 void Gemm::require_operands(const void* c, const void* a, const void* b, float alpha) const {
   if (!kernel_) return;
   require_pointer(c, "c");
+  require_aligned(c, "c", plan_.c.dtype);
   if (alpha == 0 || plan_.k == 0) return;
   require_pointer(a, "a");
   require_pointer(b, "b");
+  require_aligned(a, "a", plan_.a.dtype);
+  require_aligned(b, "b", plan_.b.dtype);
   require_apart(c, a, "a", plan_.a, a_range_);
   require_apart(c, b, "b", plan_.b, b_range_);
 }

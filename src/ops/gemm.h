@@ -32,6 +32,7 @@ class Gemm {
 
  private:
   void require_workspace(const void* workspace, size_t size) const;
+  void require_aligned(const void* x, const char* name, infiniDtype_t dtype) const;
   void require_apart(const void* c, const void* x, const char* name, const GemmOperand& operand,
                      const ByteRange& range) const;
 

@@ -1,0 +1,150 @@
+// Gemm measurements: ours and the peer in turns, and how near both limits that is.
+#include "bench/gemm_bench.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+
+#include "base/device_kind.h"
+#include "base/dtype.h"
+#include "base/error.h"
+#include "bench/gemm_peer.h"
+#include "bench/measure.h"
+#include "harness/gemm_check.h"
+#include "harness/gemm_reference.h"
+#include "ops/gemm.h"
+#include "runtime/current_device.h"
+
+namespace infini::bench {
+namespace {
+
+constexpr int64_t beyond_caches = int64_t{256} << 20;  // operands are rotated through this much
+
+// Copies of an operand one after another, so that a weight matrix comes from memory, as in use.
+class Rotation {
+ public:
+  Rotation(Device& device, const Layout& layout, int64_t copies)
+      : bytes_((byte_range(layout).end - byte_range(layout).begin + 319) / 64 * 64),
+        begin_(byte_range(layout).begin),
+        copies_(copies),
+        memory_(device, static_cast<size_t>(bytes_ * copies)) {}
+  char* next() {
+    at_ = (at_ + 1) % copies_;
+    return memory_.get() + at_ * bytes_ - begin_ / 64 * 64 + (begin_ ? 64 : 0);
+  }
+  int64_t bytes() const { return bytes_; }
+
+  // Numbers like those of real tensors: zeros and repeated bytes can be faster.
+  void fill(Device& device, infiniDtype_t dtype) {
+    std::vector<char> host(static_cast<size_t>(bytes_));
+    harness::Random random(1);
+    const int64_t size = dtype_bytes(dtype);
+    for (int64_t i = 0; i + size <= bytes_; i += size)
+      harness::write_element(dtype, host.data() + i,
+                             static_cast<double>(random.between(-1000, 1000)) * 1e-3);
+    for (int64_t i = 0; i < copies_; ++i)
+      device.copy(memory_.get() + i * bytes_, host.data(), host.size(), INFINIRT_MEMCPY_H2D);
+  }
+
+ private:
+  int64_t bytes_, begin_, copies_, at_ = 0;
+  Memory memory_;
+};
+
+std::string verify(const harness::GemmProblem& problem) {
+  return harness::check(problem, harness::GemmValues::random).message;
+}
+
+void print_header(const GemmLimits& limits, infiniDtype_t dtype) {
+  std::printf("\n%s: at most %.4g GFLOP/s and %.4g GB/s here\n%-34s %10s %9s %6s %6s %10s %6s  %s\n",
+              dtype_name(dtype), limits.flops_per_second * 1e-9, limits.bytes_per_second * 1e-9,
+              "case", "GFLOP/s", "GB/s", "bound", "of it", "peer", "ratio", "candidate");
+}
+
+void print_row(const GemmRow& row) {
+  std::printf("%-34s %10.1f %9.1f %6s %6.2f ", row.name.c_str(), row.flops / row.seconds * 1e-9,
+              row.bytes / row.seconds * 1e-9, row.byte_bound ? "bytes" : "flops",
+              row.limit_seconds / row.seconds);
+  if (row.peer_seconds > 0)
+    std::printf("%10.1f %6.2f  ", row.flops / row.peer_seconds * 1e-9, row.peer_seconds / row.seconds);
+  else
+    std::printf("%10s %6s  ", "-", "-");
+  std::printf("%s%s\n", row.candidate.c_str(), row.verified ? "" : "  WRONG RESULT");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+const GemmLimits& GemmBench::limits_for(infiniDtype_t dtype) {
+  const auto [place, fresh] = limits_.try_emplace(dtype);
+  if (fresh) {
+    place->second = measure_gemm_limits(current_device(), dtype);
+    print_header(place->second, dtype);
+  }
+  return place->second;
+}
+
+void GemmBench::measure(const std::string& name, const std::string& text) {
+  const auto problem = harness::parse_gemm(text);
+  Device& device = current_device();
+  const Gemm op(device, problem.c, problem.a, problem.b);
+  require(op.kernel() != nullptr, INFINI_STATUS_BAD_PARAM, name, ": nothing to measure");
+  const GemmLimits& limits = limits_for(problem.a.dtype);
+  GemmRow row{.name = name, .problem = text, .device = device_kind_name(device.kind()),
+              .candidate = op.kernel()->candidate(), .flops = harness::flops(problem),
+              .bytes = harness::compulsory_bytes(problem)};
+  if (options_.verify) {
+    const std::string wrong = verify(problem);
+    row.verified = wrong.empty();
+    if (!wrong.empty()) std::printf("%s\n", wrong.c_str());
+  }
+  // A large b that is used once per call is a weight: it must come from memory.
+  const auto b_bytes = byte_range(problem.b).end - byte_range(problem.b).begin;
+  const bool rotates = row.bytes / limits.bytes_per_second > 0.3 * row.flops / limits.flops_per_second &&
+                       b_bytes > (1 << 20);
+  const int64_t copies = rotates ? std::max<int64_t>(1, beyond_caches / b_bytes) : 1;
+  Rotation a(device, problem.a, 1), b(device, problem.b, copies), c(device, problem.c, 1);
+  a.fill(device, problem.a.dtype);
+  b.fill(device, problem.b.dtype);
+  c.fill(device, problem.c.dtype);
+  const size_t bytes = op.workspace_bytes();
+  const Memory workspace(device, bytes + 1);
+  std::vector<Side> sides;
+  sides.push_back({[&] {
+    op.run(workspace.get(), bytes, c.next(), a.next(), b.next(), problem.alpha, problem.beta, nullptr);
+  }});
+  char* const other_c = c.next();
+  if (device.kind() == INFINI_DEVICE_CPU && openblas_peer(problem, other_c, a.next(), b.next()))
+    sides.push_back({[&] { openblas_peer(problem, other_c, a.next(), b.next())(); }});
+  bench::measure(device, sides, options_.seconds);
+  row.seconds = sides[0].median();
+  if (sides.size() > 1) row.peer_seconds = sides[1].median();
+  const double arithmetic = row.flops / limits.flops_per_second, memory = row.bytes / limits.bytes_per_second;
+  row.byte_bound = memory > arithmetic;
+  row.limit_seconds = std::max(arithmetic, memory);
+  print_row(row);
+  rows_.push_back(std::move(row));
+}
+
+bool GemmBench::all_verified() const {
+  return std::all_of(rows_.begin(), rows_.end(), [](const GemmRow& row) { return row.verified; });
+}
+
+void GemmBench::write_json(const std::string& path) const {
+  std::ofstream file(path);
+  file << "{\"version\": \"" << infiniVersionString() << "\", \"rows\": [";
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    const GemmRow& row = rows_[i];
+    file << (i ? ",\n" : "\n") << " {\"name\": \"" << row.name << "\", \"problem\": \"" << row.problem
+         << "\", \"device\": \"" << row.device << "\", \"candidate\": \"" << row.candidate
+         << "\", \"gflops\": " << row.flops / row.seconds * 1e-9 << ", \"seconds\": " << row.seconds
+         << ", \"peer_seconds\": " << row.peer_seconds << ", \"of_limit\": "
+         << row.limit_seconds / row.seconds << ", \"verified\": " << (row.verified ? "true" : "false")
+         << "}";
+  }
+  file << "\n]}\n";
+  file.close();
+  require(file.good(), INFINI_STATUS_INTERNAL_ERROR, "--json: cannot write ", path);
+}
+
+}  // namespace infini::bench

@@ -1,0 +1,87 @@
+// Measuring the arithmetic and memory limits.
+#include "bench/gemm_limits.h"
+
+#include "backends/cpu/gemm_kernels.h"
+#include "backends/cpu/parallel.h"
+#include "base/dtype.h"
+#include "base/thread_count.h"
+#include "bench/copy_limit.h"
+#include "bench/measure.h"
+#include "ops/gemm.h"
+
+namespace infini::bench {
+namespace {
+
+constexpr size_t copied_bytes = size_t{256} << 20;
+
+double median_seconds(Device& device, Body body, double seconds) {
+  std::vector<Side> sides{{std::move(body)}};
+  measure(device, sides, seconds);
+  return sides[0].median();
+}
+
+template <class T>
+void run_tiles(const cpu::GemmKernels<T>& kernels, int64_t count) {
+  constexpr int64_t k = 128;
+  alignas(64) static thread_local T a[k * cpu::most_tile_rows], b[k * 32], c[cpu::most_tile_rows * 32];
+  const int cols = 2 * kernels.lanes;
+  const cpu::TileCall<T> call{k, a, 1, kernels.tile_rows, b, cols, c, cols, cols, 1, 0};
+  for (int64_t i = 0; i < count; ++i) kernels.tile[1][kernels.tile_rows - 1](call);
+}
+
+template <class T>
+double cpu_flops(Device& device, const cpu::GemmKernels<T>& kernels) {
+  constexpr int64_t tiles = 2000;
+  const int threads = thread_count();
+  const double seconds = median_seconds(device, [&] {
+    cpu::parallel_for(threads, threads, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) run_tiles(kernels, tiles);
+    });
+  }, 0.3);
+  return 2.0 * 128 * kernels.tile_rows * 2 * kernels.lanes * tiles * threads / seconds;
+}
+
+double device_flops(Device& device, infiniDtype_t dtype) {
+  const size_t extent = dtype_bytes(dtype) > 2 ? 4096 : 8192, shape[] = {extent, extent};
+  const Layout square = make_layout(dtype, 2, shape, nullptr);
+  const Gemm op(device, square, square, square);
+  const size_t bytes = extent * extent * static_cast<size_t>(dtype_bytes(dtype));
+  const Memory c(device, bytes), a(device, bytes), b(device, bytes),
+      workspace(device, op.workspace_bytes() + 1);
+  const double seconds = median_seconds(device, [&] {
+    op.run(workspace.get(), op.workspace_bytes(), c.get(), a.get(), b.get(), 1, 0, nullptr);
+  }, 0.1);
+  const auto n = static_cast<double>(extent);
+  return 2 * n * n * n / seconds;
+}
+
+double copy_speed(Device& device) {
+  const Memory to(device, copied_bytes), from(device, copied_bytes);
+  std::vector<Side> sides;
+  if (device.kind() == INFINI_DEVICE_CPU) {
+    sides.push_back({[&] { memcpy_copy(to.get(), from.get(), copied_bytes, thread_count()); }});
+    sides.push_back({[&] { streaming_copy(to.get(), from.get(), copied_bytes, thread_count()); }});
+  } else {
+    sides.push_back({[&] {
+      device.copy_async(to.get(), from.get(), copied_bytes, INFINIRT_MEMCPY_D2D, nullptr);
+    }});
+  }
+  measure(device, sides, 0.3);
+  double best = sides[0].median();
+  for (Side& side : sides) best = side.median() < best ? side.median() : best;
+  return 2.0 * copied_bytes / best;
+}
+
+}  // namespace
+
+GemmLimits measure_gemm_limits(Device& device, infiniDtype_t dtype) {
+  GemmLimits limits;
+  limits.bytes_per_second = copy_speed(device);
+  const auto& tables = cpu::gemm_tables(cpu::isa());
+  if (device.kind() != INFINI_DEVICE_CPU) limits.flops_per_second = device_flops(device, dtype);
+  else if (dtype == INFINI_DTYPE_F64) limits.flops_per_second = cpu_flops(device, tables.f64);
+  else limits.flops_per_second = cpu_flops(device, tables.f32);
+  return limits;
+}
+
+}  // namespace infini::bench

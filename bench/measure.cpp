@@ -1,0 +1,52 @@
+// Timing by clock or by the device's events; medians.
+#include "bench/measure.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace infini::bench {
+namespace {
+
+// Seconds for `repeats` runs: by the device's own events, so that its queue stays full.
+double time_runs(Device& device, const Body& body, int64_t repeats) {
+  if (device.kind() == INFINI_DEVICE_CPU) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int64_t i = 0; i < repeats; ++i) body();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  void* start = device.create_event(INFINIRT_EVENT_DEFAULT);
+  void* end = device.create_event(INFINIRT_EVENT_DEFAULT);
+  device.record_event(start, nullptr);
+  for (int64_t i = 0; i < repeats; ++i) body();
+  device.record_event(end, nullptr);
+  device.synchronize_event(end);
+  const double seconds = device.elapsed_milliseconds(start, end) * 1e-3;
+  device.destroy_event(start);
+  device.destroy_event(end);
+  return seconds;
+}
+
+}  // namespace
+
+double Side::median() {
+  std::nth_element(samples.begin(), samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2),
+                   samples.end());
+  return samples[samples.size() / 2];
+}
+
+void measure(Device& device, std::vector<Side>& sides, double seconds) {
+  double round = 0;
+  for (Side& side : sides) {
+    time_runs(device, side.body, 1);
+    const double once = std::max(time_runs(device, side.body, 1), 1e-9);
+    side.repeats = std::max<int64_t>(1, static_cast<int64_t>(1e-4 / once));
+    round += once * static_cast<double>(side.repeats);
+  }
+  const int rounds = static_cast<int>(std::clamp(seconds / round, 7.0, 1000.0));
+  for (int i = 0; i < rounds; ++i)
+    for (Side& side : sides)
+      side.samples.push_back(time_runs(device, side.body, side.repeats) /
+                             static_cast<double>(side.repeats));
+}
+
+}  // namespace infini::bench

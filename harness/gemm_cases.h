@@ -1,0 +1,19 @@
+// Curated and random gemm problems.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/gemm_problem.h"
+#include "harness/random_problems.h"
+
+namespace infini::harness {
+
+// Valid problems in text form; every backend must pass all of them.
+std::vector<std::string> curated_gemm_cases();
+
+// A valid problem: every dtype, transpositions, gaps, reversals, broadcasts, batches, empty extents,
+// alpha and beta of every kind. Extents up to `most`.
+GemmProblem random_gemm(Random& random, int64_t most = 70);
+
+}  // namespace infini::harness
