@@ -24,7 +24,7 @@ bool is_tiny(const infini::Device&, const RearrangePlan& plan) {
 // The first that accepts a plan runs it.
 constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[] = {
     {"tiny", is_tiny, from_plan<make_nest>},
-    {"rows", any, from_plan<make_rows>},
+    {"lines", any, from_plan<make_lines>},
     {"tiles", any, from_plan<make_tiles>},
     {"nest", any, from_plan<make_nest>},
 };

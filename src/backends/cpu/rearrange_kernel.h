@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "backends/cpu/isa.h"
 #include "backends/cpu/rearrange_schedule.h"
 #include "backends/cpu/stream.h"
 #include "contract/kernels.h"
@@ -100,9 +101,15 @@ class NestCursor {
   int64_t index_[max_rank];
 };
 
+// A schedule's text with what it is run by.
+inline std::string with_setting(const std::string& schedule, Isa level, int threads) {
+  return schedule + ", " + isa_name(level) + ", " + std::to_string(threads) +
+         (threads == 1 ? " thread" : " threads");
+}
+
 // The candidates; each file makes its own. Null: declined.
 std::unique_ptr<RearrangeKernel> make_tiles(const RearrangePlan& plan, const Policy& policy);
 std::unique_ptr<RearrangeKernel> make_nest(const RearrangePlan& plan, const Policy& policy);
-std::unique_ptr<RearrangeKernel> make_rows(const RearrangePlan& plan, const Policy& policy);
+std::unique_ptr<RearrangeKernel> make_lines(const RearrangePlan& plan, const Policy& policy);
 
 }  // namespace infini::cpu

@@ -54,8 +54,7 @@ class Nest final : public Kernel {
 
   const char* candidate() const override { return "nest"; }
   std::string schedule() const override {
-    return to_string(schedule_) + ", " + std::to_string(threads_) +
-           (threads_ == 1 ? " thread" : " threads");
+    return with_setting(to_string(schedule_), Isa::portable, threads_);
   }
 
   void execute(char* dst, const char* src) const override {

@@ -16,7 +16,9 @@ namespace {
 
 // Runs of at least this many bytes are worth more than the loops that a longer run would cost.
 constexpr int64_t enough_column_bytes = 1024, enough_row_bytes = 512;
+constexpr int64_t short_column_bytes = 256;
 constexpr int64_t least_chunk_lines = 32;
+constexpr int64_t longest_prefetched = 2048;
 
 bool is_word(int64_t bytes) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
@@ -76,8 +78,9 @@ bool collect(const RearrangePlan& plan, TileSchedule& schedule) {
   const int64_t word = schedule.word;
   if (!collector.grow_rows() || !collector.grow_columns()) return false;
   while (schedule.row_count * word < line_bytes && collector.grow_rows()) continue;
-  while (schedule.column_count * word < enough_column_bytes && collector.grow_columns()) continue;
+  while (schedule.column_count * word < short_column_bytes && collector.grow_columns()) continue;
   while (schedule.row_count * word < enough_row_bytes && collector.grow_rows()) continue;
+  while (schedule.column_count * word < enough_column_bytes && collector.grow_columns()) continue;
   collector.leave_rest();
   return true;
 }
@@ -148,6 +151,7 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.store = choose_store(schedule, bytes, policy);
   schedule.strip = choose_strip(schedule);
   schedule.chunk = choose_chunk(schedule, threads_for(bytes, policy));
+  schedule.prefetched = schedule.word > 1 && schedule.strip * schedule.word <= longest_prefetched;
   return schedule;
 }
 
@@ -187,17 +191,13 @@ NestSchedule make_nest_schedule(const RearrangePlan& plan) {
   return schedule;
 }
 
-namespace {
-
-void print_loops(std::ostringstream& text, const char* name, const std::vector<Loop>& loops) {
+void print_loops(std::ostream& text, const char* name, const std::vector<Loop>& loops) {
   text << name;
   if (loops.empty()) text << " none";
   for (const Loop& loop : loops)
     text << " " << loop.extent << "(dst " << loop.dst_step << ", src " << loop.src_step << ")";
   text << "\n";
 }
-
-}  // namespace
 
 std::string to_string(const TileSchedule& schedule) {
   std::ostringstream text;
@@ -207,7 +207,7 @@ std::string to_string(const TileSchedule& schedule) {
   print_loops(text, "columns", schedule.columns);
   text << schedule.tasks() << " tasks of " << schedule.chunk << " rows x " << schedule.strip
        << " columns of " << schedule.word << " bytes, " << stores[static_cast<int>(schedule.store)]
-       << (schedule.aligned ? ", whole lines" : "");
+       << (schedule.aligned ? ", whole lines" : "") << (schedule.prefetched ? ", prefetched" : "");
   return text.str();
 }
 

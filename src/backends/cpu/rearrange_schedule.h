@@ -3,6 +3,7 @@
 // Law of every schedule: its points are exactly the plan's points, each once.
 #pragma once
 
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,7 +39,8 @@ struct TileSchedule {
   int64_t strip = 0;  // columns of one task
   int64_t chunk = 0;  // rows of one task; a multiple of 64 / word unless it is all of them
   Store store = Store::cached;
-  bool aligned = false;  // every dst step outside of a run is a multiple of a line
+  bool prefetched = false;  // short strips: the hardware sees no streams in them
+  bool aligned = false;     // every dst step outside of a run is a multiple of a line
 
   int64_t strips() const { return (column_count + strip - 1) / strip; }
   int64_t chunks() const { return (row_count + chunk - 1) / chunk; }
@@ -66,6 +68,8 @@ struct NestSchedule {
 
 NestSchedule make_nest_schedule(const RearrangePlan& plan);
 
+// For people: "name 4(dst 64, src 4) …", one line.
+void print_loops(std::ostream& text, const char* name, const std::vector<Loop>& loops);
 std::string to_string(const TileSchedule& schedule);
 std::string to_string(const NestSchedule& schedule);
 

@@ -21,7 +21,7 @@ struct NamedMake {
   const char* name;
   Make make;
 };
-constexpr NamedMake makes[] = {{"rows", make_rows}, {"tiles", make_tiles}, {"nest", make_nest}};
+constexpr NamedMake makes[] = {{"lines", make_lines}, {"tiles", make_tiles}, {"nest", make_nest}};
 
 struct NamedPolicy {
   const char* name;
@@ -155,6 +155,29 @@ TEST_F(CpuRearrange, SkewedStreams) {
                                " 333x37 perm=1,0 dst_at=" + std::to_string(at);
       ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text)));
     }
+}
+
+std::string text_of(const std::string& head, int64_t dst_at, int64_t src_at) {
+  return head + " dst_at=" + std::to_string(dst_at) + " src_at=" + std::to_string(src_at);
+}
+
+// Every kind of run, every number of ways, lengths around whole vectors.
+TEST_F(CpuRearrange, RunsOfEveryKind) {
+  harness::Random random(11);
+  for (const std::string dtype : {"u8", "f16", "f32", "f64", "c128"})
+    for (int64_t ways = 2; ways <= 9; ++ways)
+      for (const int64_t length : {4, 20, 63, 64, 65, 129, 400}) {
+        const std::string n = std::to_string(length), k = std::to_string(ways);
+        const std::string apart = std::to_string(length * ways);
+        const std::string head = "rearrange " + dtype + " ";
+        for (const std::string& text :
+             {head + n + "x" + k + " perm=1,0", head + k + "x" + n + " perm=1,0",
+              head + "3x" + n + " src=" + apart + "," + k, head + "3x" + n + " dst=" + apart + "," + k,
+              head + "3x" + n + " src=" + n + ",-1", head + "3x" + n + " src=1,0",
+              head + "3x" + n + " src=0,1", head + "3x" + n + " src=0,-" + k})
+          ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(
+              text_of(text, random.between(0, 63), random.between(0, 63)))));
+      }
 }
 
 TEST_F(CpuRearrange, MediumPermutations) {

@@ -18,10 +18,7 @@ class Tiles final : public Kernel {
         threads_(threads) {}
 
   const char* candidate() const override { return "tiles"; }
-  std::string schedule() const override {
-    return to_string(schedule_) + ", " + isa_name(level_) + ", " + std::to_string(threads_) +
-           (threads_ == 1 ? " thread" : " threads");
-  }
+  std::string schedule() const override { return with_setting(to_string(schedule_), level_, threads_); }
 
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
@@ -75,22 +72,29 @@ class Tiles final : public Kernel {
     int64_t dst[max_strip];
   };
 
-  // One task: panel after panel down the rows.
+  // One task: panel after panel down the rows, the next one's lines being fetched meanwhile.
   void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows) const {
     const int64_t unit = line_bytes / schedule_.word;
-    int64_t src_of_row[line_bytes];
-    panel.src_of_row = src_of_row;
-    panel.first = true;
+    int64_t offsets[2][line_bytes];
     OffsetCursor<&Loop::src_step> cursor(schedule_.rows, row);
-    for (int64_t done = 0; done < rows; done += unit) {
-      panel.rows = static_cast<int>(std::min(unit, rows - done));
-      panel.last = rows - done <= unit;
-      cursor.take(src_of_row, panel.rows);
-      for (int64_t i = panel.rows; i < unit; ++i) src_of_row[i] = src_of_row[panel.rows - 1];
+    take_rows(cursor, offsets[0], std::min(unit, rows));
+    panel.first = true;
+    for (int64_t done = 0, turn = 0; done < rows; done += unit, turn ^= 1) {
+      const int64_t left = rows - done;
+      panel.rows = static_cast<int>(std::min(unit, left));
+      panel.last = left <= unit;
+      if (!panel.last) take_rows(cursor, offsets[turn ^ 1], std::min(unit, left - unit));
+      panel.src_of_row = offsets[turn];
+      panel.next_of_row = panel.last || !schedule_.prefetched ? nullptr : offsets[turn ^ 1];
       kernel(panel);
       panel.first = false;
       panel.dst += line_bytes;
     }
+  }
+  // A panel's offsets, the last one repeated.
+  void take_rows(OffsetCursor<&Loop::src_step>& cursor, int64_t* offsets, int64_t rows) const {
+    cursor.take(offsets, rows);
+    for (int64_t i = rows; i < line_bytes / schedule_.word; ++i) offsets[i] = offsets[rows - 1];
   }
 
   void run_direct(PanelKernel kernel, char* dst, const char* src, int64_t begin, int64_t end) const {

@@ -15,7 +15,10 @@ struct Avx512 {
   using type = __m512i;
 
   static type gather(const char* const (&p)[4]) {
-    return four(load(p[0]), load(p[1]), load(p[2]), load(p[3]));
+    __m512i v = _mm512_castsi128_si512(load(p[0]));
+    v = with_lane(v, p[1], 0x00f0);
+    v = with_lane(v, p[2], 0x0f00);
+    return with_lane(v, p[3], 0xf000);
   }
   static type gather_partial(const char* const (&p)[4], int bytes) {
     const auto mask = static_cast<__mmask16>(low_bytes(bytes));
@@ -48,12 +51,19 @@ struct Avx512 {
   static __m128i load(const char* p) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
-  // Masked broadcasts of a load run on two ports, inserts on one.
+  // A masked broadcast from memory runs on two ports. The intrinsic becomes a load and a shuffle,
+  // which runs on one.
+  static __m512i with_lane(__m512i v, const char* p, __mmask16 lane) {
+    __asm__("vbroadcasti32x4 %1, %0%{%2%}"
+            : "+v"(v)
+            : "m"(*reinterpret_cast<const __m128i_u*>(p)), "Yk"(lane));
+    return v;
+  }
   static __m512i four(__m128i a, __m128i b, __m128i c, __m128i d) {
     __m512i v = _mm512_castsi128_si512(a);
-    v = _mm512_mask_broadcast_i32x4(v, 0x00f0, b);
-    v = _mm512_mask_broadcast_i32x4(v, 0x0f00, c);
-    return _mm512_mask_broadcast_i32x4(v, 0xf000, d);
+    v = _mm512_inserti32x4(v, b, 1);
+    v = _mm512_inserti32x4(v, c, 2);
+    return _mm512_inserti32x4(v, d, 3);
   }
 };
 
@@ -99,6 +109,7 @@ void run_skewed(const Panel& p) {
   __m512i v[L];
   for (int64_t c = 0; c < p.columns; c += L) {
     const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
+    if (p.next_of_row != nullptr) prefetch_rows<word>(p.src, p.next_of_row, c * word);
     load_block<Avx512, word>(v, p.src + c * word, p.src_of_row, columns);
     auto* carry = reinterpret_cast<__m512i*>(p.carry + c * line_bytes);
     for (int k = 0; k < columns; ++k) {

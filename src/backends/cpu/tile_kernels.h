@@ -18,6 +18,7 @@ struct Panel {
   const int64_t* dst_of_column;  // byte offsets from dst, `columns` of them
   const char* src;
   const int64_t* src_of_row;  // byte offsets from src, 64 / word of them: the last one repeated
+  const int64_t* next_of_row;  // the same of the panel that comes next, to be prefetched, or null
   int64_t columns;
   int rows;         // 1 .. 64 / word
   char* carry;      // streaming with a skew: 64 bytes per column, 64-byte aligned

@@ -52,23 +52,55 @@ inline void store_block(const typename V::type* v, char* dst, const int64_t* col
   }
 }
 
-// A panel of whole lines and whole blocks runs in the first loop alone.
+// Prefetches the next panel's share of the block at column byte `at`: four blocks in a row touch the
+// same lines, so each asks for a quarter of the rows.
+template <int word>
+inline void prefetch_rows(const char* src, const int64_t* next, int64_t at) {
+  constexpr int L = 16 / word;
+  const int64_t* row = next + at / 16 % 4 * L;
+  for (int r = 0; r < L; ++r) __builtin_prefetch(src + row[r] + at, 0, 2);
+}
+
+// Whole lines and whole blocks: the loop that has to be fast.
+template <class V, int word, bool streamed>
+inline void run_whole_blocks(char* dst, const int64_t* column, int64_t columns, const char* src,
+                             const int64_t* row, const int64_t* next) {
+  constexpr int L = 16 / word;
+  const char* rows[V::lanes * L];
+  for (int r = 0; r < V::lanes * L; ++r) rows[r] = src + row[r];
+  for (int64_t c = 0; c < columns; c += L) {
+    typename V::type v[L];
+    if (next != nullptr) prefetch_rows<word>(src, next, c * word);
+    for (int r = 0; r < L; ++r) {
+      const char* p[V::lanes];
+      for (int l = 0; l < V::lanes; ++l) p[l] = rows[l * L + r] + c * word;
+      v[r] = V::gather(p);
+    }
+    if constexpr (L > 1) transpose_lanes<V, word>(v);
+    for (int k = 0; k < L; ++k) {
+      if (streamed) V::stream(dst + column[c + k], v[k]);
+      else V::store(dst + column[c + k], v[k]);
+    }
+  }
+}
+
 template <class V, int word, bool streamed>
 void run_panel(const Panel& p) {
   constexpr int L = 16 / word, part_rows = V::lanes * L, full = 16 * V::lanes;
-  typename V::type v[L];
-  for (int64_t c = 0; c < p.columns; c += L) {
-    const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
-    for (int part = 0; part * part_rows < p.rows; ++part) {
-      const int left = (p.rows - part * part_rows) * word, bytes = left < full ? left : full;
-      char* dst = p.dst + part * full;
-      if (columns == L && bytes == full) {
-        load_block<V, word>(v, p.src + c * word, p.src_of_row + part * part_rows, L);
-        store_block<V, streamed>(v, dst, p.dst_of_column + c, L, full);
-      } else {
-        load_block<V, word>(v, p.src + c * word, p.src_of_row + part * part_rows, columns);
-        store_block<V, streamed>(v, dst, p.dst_of_column + c, columns, bytes);
-      }
+  for (int part = 0; part * part_rows < p.rows; ++part) {
+    const int left = (p.rows - part * part_rows) * word, bytes = left < full ? left : full;
+    char* dst = p.dst + part * full;
+    const int64_t* row = p.src_of_row + part * part_rows;
+    int64_t c = 0;
+    if (bytes == full) {
+      c = p.columns / L * L;
+      run_whole_blocks<V, word, streamed>(dst, p.dst_of_column, c, p.src, row,
+                                          part == 0 ? p.next_of_row : nullptr);
+    }
+    for (typename V::type v[L]; c < p.columns; c += L) {
+      const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
+      load_block<V, word>(v, p.src + c * word, row, columns);
+      store_block<V, streamed>(v, dst, p.dst_of_column + c, columns, bytes);
     }
   }
 }

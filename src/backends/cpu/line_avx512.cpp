@@ -1,0 +1,214 @@
+// Runs by AVX-512: every kind is a way to make the 64 bytes of dst that begin at element i.
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "backends/cpu/line_kernels.h"
+
+namespace infini::cpu {
+namespace {
+
+__mmask64 low_bits(int count) { return _bzhi_u64(~0ull, static_cast<unsigned>(count)); }
+
+// Elements of v at the places in `index`, where the mask says so; others as in `rest`. Words of 16
+// bytes are moved as pairs of 8, see indices().
+template <int word>
+__m512i pick(__m512i rest, __mmask64 mask, __m512i index, __m512i v) {
+  if constexpr (word == 1) return _mm512_mask_permutexvar_epi8(rest, mask, index, v);
+  else if constexpr (word == 2) return _mm512_mask_permutexvar_epi16(rest, static_cast<__mmask32>(mask), index, v);
+  else if constexpr (word == 4) return _mm512_mask_permutexvar_epi32(rest, static_cast<__mmask16>(mask), index, v);
+  else return _mm512_mask_permutexvar_epi64(rest, static_cast<__mmask8>(mask), index, v);
+}
+
+// An index vector and mask for pick(), filled in element by element.
+template <int word>
+struct Picks {
+  static constexpr int unit = word == 16 ? 8 : word;
+  alignas(64) unsigned char index[64] = {};
+  __mmask64 mask = 0;
+
+  void set(int64_t element, int64_t from) {
+    for (int half = 0; half < word / unit; ++half) {
+      const int64_t at = element * (word / unit) + half;
+      index[at * unit] = static_cast<unsigned char>(from * (word / unit) + half);
+      mask |= __mmask64{1} << at;
+    }
+  }
+  __m512i apply(__m512i rest, __m512i v) const {
+    return pick<unit>(rest, mask, _mm512_load_si512(index), v);
+  }
+};
+
+__m512i load(const char* p) { return _mm512_loadu_si512(p); }
+
+template <int word>
+struct Copy {
+  explicit Copy(const Line& line) : src(line.src) {}
+  __m512i at(int64_t i) const { return load(src + i * word); }
+  const char* src;
+};
+
+template <int word>
+struct Fill {
+  explicit Fill(const Line& line) {
+    alignas(64) char bytes[64];
+    for (int i = 0; i < 64; i += word) std::memcpy(bytes + i, line.src, word);
+    value = load(bytes);
+  }
+  __m512i at(int64_t) const { return value; }
+  __m512i value;
+};
+
+template <int word>
+struct Flip {
+  explicit Flip(const Line& line) : src(line.src) {
+    for (int i = 0; i < 64 / word; ++i) picks.set(i, 64 / word - 1 - i);
+  }
+  __m512i at(int64_t i) const {
+    return picks.apply(_mm512_setzero_si512(), load(src - i * word - (64 - word)));
+  }
+  const char* src;
+  Picks<word> picks;
+};
+
+// `ways` loads cover the elements; the last one ends with the last element that is used.
+template <int word>
+struct Step {
+  explicit Step(const Line& line) : src(line.src), ways(static_cast<int>(line.ways)) {
+    for (int j = 0; j < ways; ++j) from[j] = 64 * j;
+    from[ways - 1] -= (ways - 1) * word;
+    for (int64_t i = 0; i < 64 / word; ++i) {
+      const int64_t byte = i * ways * word;
+      const int64_t j = byte / 64 < ways ? byte / 64 : ways - 1;
+      picks[j].set(i, (byte - from[j]) / word);
+    }
+  }
+  __m512i at(int64_t i) const {
+    const char* p = src + i * ways * word;
+    __m512i v = _mm512_setzero_si512();
+    for (int j = 0; j < ways; ++j) v = picks[j].apply(v, load(p + from[j]));
+    return v;
+  }
+  const char* src;
+  int ways;
+  int64_t from[max_ways];
+  Picks<word> picks[max_ways];
+};
+
+// Of each plane only the elements that are used are read.
+template <int word>
+struct Weave {
+  explicit Weave(const Line& line) : src(line.src), plane(line.plane_step), ways(line.ways) {
+    for (int64_t phase = 0; phase < ways; ++phase) {
+      for (int64_t i = 0; i < 64 / word; ++i)
+        picks[phase][(phase + i) % ways].set(i, (phase + i) / ways);
+      const int64_t used = (phase + 64 / word - 1) / ways + 1;
+      reads[phase] = low_bits(static_cast<int>(used * word));
+    }
+  }
+  __m512i at(int64_t i) const {
+    const int64_t phase = i % ways;
+    const char* p = src + i / ways * word;
+    __m512i v = _mm512_setzero_si512();
+    for (int64_t c = 0; c < ways; ++c)
+      v = picks[phase][c].apply(v, _mm512_maskz_loadu_epi8(reads[phase], p + c * plane));
+    return v;
+  }
+  const char* src;
+  int64_t plane, ways;
+  __mmask64 reads[max_ways];
+  Picks<word> picks[max_ways][max_ways];
+};
+
+// Whole vectors; the last one overlaps its neighbour. Streaming begins at the first whole line.
+template <int word, template <int> class Source>
+void run_line(const Line& line) {
+  constexpr int64_t lanes = 64 / word;
+  const Source<word> source(line);
+  char* dst = line.dst;
+  int64_t i = line.begin;
+  const int64_t end = line.begin + line.count;
+  const auto skew = reinterpret_cast<uintptr_t>(dst + i * word) % 64;
+  if (line.streamed && skew % word == 0) {
+    if (skew != 0) {
+      _mm512_storeu_si512(dst + i * word, source.at(i));
+      i += static_cast<int64_t>(64 - skew) / word;
+    }
+    for (; i + lanes <= end; i += lanes)
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(dst + i * word), source.at(i));
+  } else {
+    for (; i + lanes <= end; i += lanes) _mm512_storeu_si512(dst + i * word, source.at(i));
+  }
+  if (i < end) _mm512_storeu_si512(dst + (end - lanes) * word, source.at(end - lanes));
+}
+
+// Short runs are left to the plain loops, which touch nothing but their elements.
+template <int word, template <int> class Source, LineKind kind>
+void run_or_loop(const Line& line) {
+  if (line.count * word >= 128) run_line<word, Source>(line);
+  else line_kernel_portable(kind, word)(line);
+}
+
+// Long copies have their own way; ordinary stores are memcpy's business.
+void run_copy(const Line& line) {
+  constexpr int64_t longest = 16 << 10;
+  if (line.streamed && line.count >= 128 && line.count < longest) run_line<1, Copy>(line);
+  else line_kernel_portable(LineKind::copy, 1)(line);
+}
+
+// One vector of src becomes `ways` masked vectors of dst: the gaps are not touched.
+template <int word>
+void spread_whole(const Line& line) {
+  constexpr int64_t lanes = 64 / word;
+  const int ways = static_cast<int>(line.ways);
+  Picks<word> picks[max_ways];
+  for (int64_t i = 0; i < lanes; ++i) picks[i * ways / lanes].set(i * ways % lanes, i);
+  const int64_t end = line.begin + line.count;
+  int64_t i = line.begin;
+  for (; i + lanes <= end; i += lanes) {
+    const __m512i v = load(line.src + i * word);
+    char* dst = line.dst + i * ways * word;
+    for (int j = 0; j < ways; ++j, dst += 64) {
+      const __m512i spread = picks[j].apply(v, v);
+      if constexpr (word == 1) _mm512_mask_storeu_epi8(dst, picks[j].mask, spread);
+      else if constexpr (word == 2) _mm512_mask_storeu_epi16(dst, static_cast<__mmask32>(picks[j].mask), spread);
+      else if constexpr (word == 4) _mm512_mask_storeu_epi32(dst, static_cast<__mmask16>(picks[j].mask), spread);
+      else _mm512_mask_storeu_epi64(dst, static_cast<__mmask8>(picks[j].mask), spread);
+    }
+  }
+  Line rest = line;
+  rest.begin = i;
+  rest.count = end - i;
+  if (rest.count > 0) line_kernel_portable(LineKind::spread, word)(rest);
+}
+
+template <int word>
+LineKernel kernel_of(LineKind kind) {
+  switch (kind) {
+    case LineKind::copy: return run_copy;  // in bytes
+    case LineKind::fill: return run_or_loop<word, Fill, LineKind::fill>;
+    case LineKind::flip: return run_or_loop<word, Flip, LineKind::flip>;
+    case LineKind::step: return run_or_loop<word, Step, LineKind::step>;
+    case LineKind::weave: return run_or_loop<word, Weave, LineKind::weave>;
+    case LineKind::spread: return spread_whole<word>;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+LineKernel line_kernel_avx512(LineKind kind, int word) {
+  switch (word) {
+    case 1: return kernel_of<1>(kind);
+    case 2: return kernel_of<2>(kind);
+    case 4: return kernel_of<4>(kind);
+    case 8: return kernel_of<8>(kind);
+    default: return kernel_of<16>(kind);
+  }
+}
+
+}  // namespace infini::cpu
+
+#endif

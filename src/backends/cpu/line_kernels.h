@@ -1,0 +1,39 @@
+// The kernels of single runs: a contiguous run of dst made from src in one of a few simple ways.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/isa.h"
+
+namespace infini::cpu {
+
+// What element i of a run is:
+enum class LineKind {
+  copy,   // src[i]; words of 1 byte
+  fill,   // src[0]
+  flip,   // src[-i]
+  step,   // src[i * ways]
+  weave,  // element i / ways of plane i % ways; planes lie plane_step bytes apart
+  spread  // src[i], but to dst[i * ways]: the one kind that leaves gaps in dst
+};
+
+struct Line {
+  char* dst;
+  const char* src;
+  int64_t begin, count;  // elements begin .. begin + count of the run that starts at dst and src
+  int64_t ways, plane_step;
+  bool streamed;  // past the cache
+};
+
+using LineKernel = void (*)(const Line&);
+
+constexpr int64_t max_ways = 8;
+
+// word is 1, 2, 4, 8 or 16; ways of `step`, `weave` and `spread` is 2 .. max_ways.
+LineKernel line_kernel(Isa level, LineKind kind, int word);
+
+LineKernel line_kernel_portable(LineKind kind, int word);
+// Null where the plain loops are as good.
+LineKernel line_kernel_avx512(LineKind kind, int word);
+
+}  // namespace infini::cpu

@@ -1,0 +1,144 @@
+// Making line schedules.
+#include "backends/cpu/line_schedule.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "backends/cpu/tile_kernels.h"
+#include "base/checked.h"
+
+namespace infini::cpu {
+namespace {
+
+constexpr int64_t least_run_bytes = 64;           // shorter runs are the nest's business
+constexpr int64_t least_streamed_run = 512;       // unless runs are whole lines
+constexpr int64_t least_fill_bytes = 256;
+constexpr int64_t shared_piece_bytes = 16 << 10;  // what several runs read again stays in L1
+constexpr int64_t piece_bytes = 256 << 10;
+
+int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
+
+// How many words a step counts, or 0 when that is not 2 .. max_ways.
+int64_t ways_of(int64_t step, int64_t word) {
+  return step % word == 0 && step / word >= 2 && step / word <= max_ways ? step / word : 0;
+}
+
+// Takes the innermost `depth` loops as the run.
+void take_run(const RearrangePlan& plan, LineSchedule& schedule, LineKind kind, int depth) {
+  schedule.kind = kind;
+  schedule.word = plan.atom_bytes;
+  schedule.count = 1;
+  for (int i = plan.depth - depth; i < plan.depth; ++i) schedule.count *= plan.loops[i].extent;
+  schedule.outer.assign(plan.loops, plan.loops + plan.depth - depth);
+}
+
+bool has_unit_step(const RearrangePlan& plan) {
+  return std::any_of(plan.loops, plan.loops + plan.depth - 1, [&](const Loop& loop) {
+    return magnitude(loop.src_step) == plan.atom_bytes;
+  });
+}
+
+// A few planes woven into one run: words so close together that no register transpose pays.
+bool take_weave(const RearrangePlan& plan, LineSchedule& schedule) {
+  if (plan.depth < 2) return false;
+  const Loop &planes = plan.loops[plan.depth - 1], &along = plan.loops[plan.depth - 2];
+  const int64_t word = plan.atom_bytes, group = planes.extent * word;
+  if (planes.dst_step != word || planes.extent > max_ways || group >= 16) return false;
+  if (along.dst_step != group || along.src_step != word) return false;
+  take_run(plan, schedule, LineKind::weave, 2);
+  schedule.ways = planes.extent;
+  schedule.plane_step = planes.src_step;
+  return true;
+}
+
+bool take_step(const RearrangePlan& plan, LineSchedule& schedule) {
+  const Loop& inner = plan.loops[plan.depth - 1];
+  const int64_t ways = ways_of(inner.src_step, plan.atom_bytes);
+  if (inner.dst_step != plan.atom_bytes || ways == 0) return false;
+  if (ways * plan.atom_bytes >= 16 && has_unit_step(plan)) return false;  // tiles are better
+  take_run(plan, schedule, LineKind::step, 1);
+  schedule.ways = ways;
+  return true;
+}
+
+bool take_words(const RearrangePlan& plan, LineSchedule& schedule) {
+  const Loop& inner = plan.loops[plan.depth - 1];
+  const int64_t word = plan.atom_bytes;
+  if (word != 1 && word != 2 && word != 4 && word != 8 && word != 16) return false;
+  if (take_weave(plan, schedule) || take_step(plan, schedule)) return true;
+  if (inner.dst_step == word && inner.src_step == 0 && inner.extent * word >= least_fill_bytes) {
+    take_run(plan, schedule, LineKind::fill, 1);
+  } else if (inner.dst_step == word && inner.src_step == -word) {
+    take_run(plan, schedule, LineKind::flip, 1);
+  } else if (inner.src_step == word && ways_of(inner.dst_step, word) != 0) {
+    take_run(plan, schedule, LineKind::spread, 1);
+    schedule.ways = ways_of(inner.dst_step, word);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool take_any(const RearrangePlan& plan, LineSchedule& schedule) {
+  if (plan.depth > 0 && plan.atom_bytes < least_run_bytes) return take_words(plan, schedule);
+  schedule.kind = LineKind::copy;
+  schedule.count = plan.atom_bytes;
+  schedule.outer.assign(plan.loops, plan.loops + plan.depth);
+  return true;
+}
+
+// Runs that share their source lines are walked piece by piece, all of them for each piece.
+void take_near(LineSchedule& schedule) {
+  const int64_t reach = schedule.kind == LineKind::step   ? schedule.ways * schedule.word
+                        : schedule.kind == LineKind::copy ? 1
+                                                          : 0;
+  const auto near = std::stable_partition(
+      schedule.outer.begin(), schedule.outer.end(),
+      [&](const Loop& loop) { return magnitude(loop.src_step) >= reach; });
+  schedule.near.assign(near, schedule.outer.end());
+  schedule.outer.erase(near, schedule.outer.end());
+  for (const Loop& loop : schedule.outer) schedule.outer_count *= loop.extent;
+  for (const Loop& loop : schedule.near) schedule.near_count *= loop.extent;
+}
+
+int64_t choose_piece(const LineSchedule& schedule) {
+  const int64_t bytes = schedule.near_count > 1 ? shared_piece_bytes : piece_bytes;
+  const int64_t pieces = std::max<int64_t>(1, schedule.count * schedule.word / bytes);
+  return std::min(schedule.count,
+                  round_up(ceil_div(schedule.count, pieces), line_bytes / schedule.word));
+}
+
+}  // namespace
+
+std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const Policy& policy) {
+  LineSchedule schedule;
+  schedule.dst_offset = plan.dst_offset;
+  schedule.src_offset = plan.src_offset;
+  if (!take_any(plan, schedule)) return std::nullopt;
+  const int64_t run_bytes = schedule.count * schedule.word;
+  if (plan.depth > 0 && run_bytes < least_run_bytes) return std::nullopt;
+  take_near(schedule);
+  schedule.streamed = moved_bytes(plan) >= policy.streamed_bytes &&
+                      (run_bytes >= least_streamed_run || run_bytes % line_bytes == 0);
+  // Streaming stores do not care for their order, reads do.
+  if (schedule.streamed)
+    std::stable_sort(schedule.outer.begin(), schedule.outer.end(), [](const Loop& a, const Loop& b) {
+      return magnitude(a.src_step) > magnitude(b.src_step);
+    });
+  schedule.piece = choose_piece(schedule);
+  return schedule;
+}
+
+std::string to_string(const LineSchedule& schedule) {
+  static constexpr const char* kinds[] = {"copy", "fill", "flip", "step", "weave", "spread"};
+  std::ostringstream text;
+  print_loops(text, "outer", schedule.outer);
+  if (!schedule.near.empty()) print_loops(text, "near ", schedule.near);
+  text << schedule.tasks() << " tasks, each a " << kinds[static_cast<int>(schedule.kind)];
+  if (schedule.ways > 1) text << " by " << schedule.ways;
+  text << " of " << schedule.piece << " x " << schedule.word << " bytes"
+       << (schedule.streamed ? ", streamed" : ", cached");
+  return text.str();
+}
+
+}  // namespace infini::cpu

@@ -1,0 +1,35 @@
+// Schedules of plans whose innermost part is one long run: copies, fills, flips, slices, weaves.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/line_kernels.h"
+#include "backends/cpu/rearrange_schedule.h"
+
+namespace infini::cpu {
+
+// Law: the points of all runs are exactly the plan's points, each once.
+struct LineSchedule {
+  LineKind kind = LineKind::copy;
+  int64_t word = 1, count = 0;  // a run of `count` elements of `word` bytes
+  int64_t ways = 1, plane_step = 0;
+  int64_t dst_offset = 0, src_offset = 0;
+  std::vector<Loop> outer;  // outermost first
+  // Walked inside of each piece, outermost first: these runs read the same lines of src.
+  std::vector<Loop> near;
+  int64_t outer_count = 1, near_count = 1;
+  int64_t piece = 0;  // elements of a run in one task
+  bool streamed = false;
+
+  int64_t pieces() const { return (count + piece - 1) / piece; }
+  int64_t tasks() const { return outer_count * pieces(); }
+};
+
+// Null when the plan has no such run, or when tiles serve it better.
+std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const Policy& policy);
+
+std::string to_string(const LineSchedule& schedule);
+
+}  // namespace infini::cpu

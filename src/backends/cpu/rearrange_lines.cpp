@@ -1,0 +1,72 @@
+// Plans whose innermost part is one long run.
+#include "backends/cpu/line_schedule.h"
+#include "backends/cpu/parallel.h"
+#include "backends/cpu/rearrange_kernel.h"
+#include "backends/cpu/tile_kernels.h"
+
+namespace infini::cpu {
+namespace {
+
+class Lines final : public Kernel {
+ public:
+  Lines(LineSchedule schedule, int threads, Isa level)
+      : schedule_(std::move(schedule)),
+        kernel_(line_kernel(level, schedule_.kind, static_cast<int>(schedule_.word))),
+        level_(level),
+        threads_(threads) {}
+
+  const char* candidate() const override {
+    static constexpr const char* names[] = {"copy", "fill", "flip", "step", "weave", "spread"};
+    return names[static_cast<int>(schedule_.kind)];
+  }
+  std::string schedule() const override { return with_setting(to_string(schedule_), level_, threads_); }
+
+  void execute(char* dst, const char* src) const override {
+    dst += schedule_.dst_offset;
+    src += schedule_.src_offset;
+    const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
+    parallel_for(schedule_.tasks(), threads,
+                 [&](int64_t begin, int64_t end) { run_tasks(dst, src, begin, end); });
+  }
+
+ private:
+  void run_tasks(char* dst, const char* src, int64_t begin, int64_t end) const {
+    const int64_t pieces = schedule_.pieces();
+    int64_t piece = begin == 0 ? 0 : begin % pieces;
+    NestCursor outer(schedule_.outer, begin == 0 ? 0 : begin / pieces);
+    for (int64_t task = begin; task < end; ++task) {
+      run_piece(dst + outer.dst, src + outer.src, piece * schedule_.piece);
+      if (++piece < pieces) continue;
+      piece = 0;
+      outer.advance();
+    }
+    if (schedule_.streamed) streaming_fence();
+  }
+  void run_piece(char* dst, const char* src, int64_t begin) const {
+    Line line{dst, src, begin, std::min(schedule_.piece, schedule_.count - begin), schedule_.ways,
+              schedule_.plane_step, schedule_.streamed};
+    if (schedule_.near_count == 1) return kernel_(line);
+    NestCursor near(schedule_.near, 0);
+    for (int64_t i = 0; i < schedule_.near_count; ++i, near.advance()) {
+      line.dst = dst + near.dst;
+      line.src = src + near.src;
+      kernel_(line);
+    }
+  }
+
+  LineSchedule schedule_;
+  LineKernel kernel_;
+  Isa level_;
+  int threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<RearrangeKernel> make_lines(const RearrangePlan& plan, const Policy& policy) {
+  auto schedule = make_line_schedule(plan, policy);
+  if (!schedule) return nullptr;
+  return std::make_unique<Lines>(std::move(*schedule), threads_for(moved_bytes(plan), policy),
+                                 isa());
+}
+
+}  // namespace infini::cpu
