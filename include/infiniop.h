@@ -7,5 +7,6 @@
 #include "infiniop/tensor_descriptor.h"
 #include "infiniop/ops/gemm.h"
 #include "infiniop/ops/rearrange.h"
+#include "infiniop/ops/rearrange_batch.h"
 
 #endif

@@ -17,7 +17,7 @@ namespace infini {
 
 // Raised whenever Backend, Device, the kernels or the plans change: a module made for another
 // version is not used.
-constexpr uint32_t contract_version = 1;
+constexpr uint32_t contract_version = 2;
 
 struct GemmOptions {
   bool allow_tf32 = false;  // f32 products may lose mantissa bits for speed
@@ -26,6 +26,10 @@ struct GemmOptions {
 // A null slot: the backend does not offer this operator. A returned null: it declines this plan.
 struct KernelTable {
   std::unique_ptr<RearrangeKernel> (*rearrange)(Device&, const RearrangePlan&) = nullptr;
+  // Runs `count` independent copies with kernels of this backend: one for all of them (layouts == 1)
+  // or one for each, null where nothing moves. Optional: without it they run one after another.
+  void (*rearrange_batch)(const RearrangeKernel* const* kernels, size_t layouts, size_t count,
+                          void* const* dst, const void* const* src, void* stream) = nullptr;
   std::unique_ptr<GemmKernel> (*gemm)(Device&, const GemmPlan&, const GemmOptions&) = nullptr;
 };
 

@@ -49,7 +49,7 @@ RearrangePlan Rearrange::plan() const {
   return plan;
 }
 
-bool Rearrange::touches_both(const void* dst, const void* src) const {
+bool Rearrange::overlaps(const void* dst, const void* src) const {
   const auto to = reinterpret_cast<intptr_t>(dst), from = reinterpret_cast<intptr_t>(src);
   return to + dst_range_.begin < from + src_range_.end &&
          from + src_range_.begin < to + dst_range_.end;
@@ -59,7 +59,7 @@ void Rearrange::run(void* dst, const void* src, void* stream) const {
   if (!kernel_) return;
   require_pointer(dst, "dst");
   require_pointer(src, "src");
-  if (touches_both(dst, src)) [[unlikely]] {
+  if (overlaps(dst, src)) [[unlikely]] {
     if (identity_ && dst == src) return;
     return run_staged(dst, src, stream);
   }

@@ -19,13 +19,15 @@ class Rearrange {
   // temporary memory, the one case in which a run allocates); dst == src with equal layouts is free.
   void run(void* dst, const void* src, void* stream) const;
 
+  // Do the bytes of the two sides meet at these addresses?
+  bool overlaps(const void* dst, const void* src) const;
+
   Device& device() const { return *device_; }
   RearrangePlan plan() const;
   // Null when there is nothing to move.
   const RearrangeKernel* kernel() const { return kernel_.get(); }
 
  private:
-  bool touches_both(const void* dst, const void* src) const;
   void run_staged(void* dst, const void* src, void* stream) const;
 
   Device* device_;

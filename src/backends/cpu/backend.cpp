@@ -10,7 +10,9 @@ constinit const Backend backend{
     .kind = INFINI_DEVICE_CPU,
     .device_count = [](std::string&) { return 1; },
     .open = [](int id) -> std::unique_ptr<infini::Device> { return std::make_unique<Device>(id); },
-    .kernels = {.rearrange = make_rearrange, .gemm = make_gemm},
+    .kernels = {.rearrange = make_rearrange,
+                .rearrange_batch = run_rearrange_batch,
+                .gemm = make_gemm},
 };
 
 }  // namespace infini::cpu

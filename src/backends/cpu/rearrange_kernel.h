@@ -13,6 +13,9 @@ namespace infini::cpu {
 
 class Kernel : public RearrangeKernel {
  public:
+  explicit Kernel(int64_t bytes) : bytes_(bytes) {}
+  int64_t bytes() const { return bytes_; }  // that are written
+
   void run(void* dst, const void* src, void* stream) const final {
     auto* to = static_cast<char*>(dst);
     auto* from = static_cast<const char*>(src);
@@ -26,6 +29,9 @@ class Kernel : public RearrangeKernel {
   }
   // Base pointers in, everything done when it returns. Does not throw.
   virtual void execute(char* dst, const char* src) const = 0;
+
+ private:
+  int64_t bytes_;
 };
 
 // The offsets of one side of a schedule (loops innermost first), from any point on.

@@ -9,8 +9,9 @@ namespace {
 
 class Lines final : public Kernel {
  public:
-  Lines(LineSchedule schedule, int threads, Isa level)
-      : schedule_(std::move(schedule)),
+  Lines(LineSchedule schedule, int64_t bytes, int threads, Isa level)
+      : Kernel(bytes),
+        schedule_(std::move(schedule)),
         kernel_(line_kernel(level, schedule_.kind, static_cast<int>(schedule_.word))),
         level_(level),
         threads_(threads) {}
@@ -65,8 +66,8 @@ class Lines final : public Kernel {
 std::unique_ptr<RearrangeKernel> make_lines(const RearrangePlan& plan, const Policy& policy) {
   auto schedule = make_line_schedule(plan, policy);
   if (!schedule) return nullptr;
-  return std::make_unique<Lines>(std::move(*schedule), threads_for(moved_bytes(plan), policy),
-                                 isa());
+  const int64_t bytes = moved_bytes(plan);
+  return std::make_unique<Lines>(std::move(*schedule), bytes, threads_for(bytes, policy), isa());
 }
 
 }  // namespace infini::cpu

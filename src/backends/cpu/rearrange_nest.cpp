@@ -49,8 +49,11 @@ BlockMove move_for(int64_t atom_bytes) {
 
 class Nest final : public Kernel {
  public:
-  Nest(NestSchedule schedule, int threads)
-      : schedule_(std::move(schedule)), move_(move_for(schedule_.atom_bytes)), threads_(threads) {}
+  Nest(NestSchedule schedule, int64_t bytes, int threads)
+      : Kernel(bytes),
+        schedule_(std::move(schedule)),
+        move_(move_for(schedule_.atom_bytes)),
+        threads_(threads) {}
 
   const char* candidate() const override { return "nest"; }
   std::string schedule() const override {
@@ -99,8 +102,8 @@ class Nest final : public Kernel {
 }  // namespace
 
 std::unique_ptr<RearrangeKernel> make_nest(const RearrangePlan& plan, const Policy& policy) {
-  return std::make_unique<Nest>(make_nest_schedule(plan),
-                                threads_for(moved_bytes(plan), policy));
+  const int64_t bytes = moved_bytes(plan);
+  return std::make_unique<Nest>(make_nest_schedule(plan), bytes, threads_for(bytes, policy));
 }
 
 }  // namespace infini::cpu

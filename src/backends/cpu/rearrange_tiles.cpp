@@ -11,8 +11,9 @@ using Store = TileSchedule::Store;
 
 class Tiles final : public Kernel {
  public:
-  Tiles(TileSchedule schedule, int threads, Isa level)
-      : schedule_(std::move(schedule)),
+  Tiles(TileSchedule schedule, int64_t bytes, int threads, Isa level)
+      : Kernel(bytes),
+        schedule_(std::move(schedule)),
         kernels_(panel_kernels(level, static_cast<int>(schedule_.word))),
         level_(level),
         threads_(threads) {}
@@ -169,8 +170,8 @@ class Tiles final : public Kernel {
 std::unique_ptr<RearrangeKernel> make_tiles(const RearrangePlan& plan, const Policy& policy) {
   auto schedule = make_tile_schedule(plan, policy);
   if (!schedule) return nullptr;
-  return std::make_unique<Tiles>(std::move(*schedule), threads_for(moved_bytes(plan), policy),
-                                 isa());
+  const int64_t bytes = moved_bytes(plan);
+  return std::make_unique<Tiles>(std::move(*schedule), bytes, threads_for(bytes, policy), isa());
 }
 
 }  // namespace infini::cpu

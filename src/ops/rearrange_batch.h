@@ -1,0 +1,29 @@
+// The prepared batch: many independent rearrangements that run in one call.
+#pragma once
+
+#include <vector>
+
+#include "ops/rearrange.h"
+
+namespace infini {
+
+// Immutable; many threads may run it at once.
+class RearrangeBatch {
+ public:
+  // One pair of layouts for all copies, or a pair for each.
+  RearrangeBatch(Device& device, const std::vector<Layout>& dst, const std::vector<Layout>& src);
+
+  // Copy i moves src[i] to dst[i]. With several pairs of layouts `count` is their number.
+  void run(size_t count, void* const* dst, const void* const* src, void* stream) const;
+
+  Device& device() const { return copies_.front().device(); }
+
+ private:
+  const Rearrange& copy(size_t i) const { return copies_[copies_.size() == 1 ? 0 : i]; }
+  bool runs_as_one(size_t count, void* const* dst, const void* const* src) const;
+
+  std::vector<Rearrange> copies_;
+  std::vector<const RearrangeKernel*> kernels_;  // of copies_; null where nothing moves
+};
+
+}  // namespace infini
