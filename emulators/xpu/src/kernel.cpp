@@ -8,11 +8,12 @@
 #include <cstring>
 #include <numeric>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__has_feature)
+#ifndef __has_feature  // g++
+#define __has_feature(name) 0
+#endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #include <sanitizer/asan_interface.h>
 #define XPU_EMU_ASAN 1
-#endif
 #endif
 
 #include "xpu/kernel/xtdk.h"
