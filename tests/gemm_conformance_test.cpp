@@ -27,9 +27,16 @@ class GemmConformance : public testing::Test {
   void expect_right(const harness::GemmProblem& problem, uint64_t seed) {
     for (GemmValues values : {GemmValues::integers, GemmValues::random}) {
       const auto verdict = harness::check(problem, values, seed);
+      if (may_decline(problem, verdict)) return;
       EXPECT_TRUE(verdict.passed) << verdict.message;
       if (verdict.error_over_bound > worst_) worst_ = verdict.error_over_bound;
     }
+  }
+
+  // Chips without f64 matrix units may say so; nothing else is optional.
+  static bool may_decline(const harness::GemmProblem& problem, const harness::GemmVerdict& verdict) {
+    return problem.a.dtype == INFINI_DTYPE_F64 &&
+           verdict.message.find("backend declines") != std::string::npos;
   }
 
   void TearDown() override { std::printf("largest error / bound: %.3f\n", worst_); }
@@ -52,7 +59,9 @@ TEST_F(GemmConformance, OnACreatedStream) {
   ASSERT_EQ(INFINI_STATUS_SUCCESS, infinirtStreamCreate(&stream));
   harness::Random random(45);
   for (int n = 0; n < 50; ++n) {
-    const auto verdict = harness::check(harness::random_gemm(random), GemmValues::random, 7, stream);
+    const auto problem = harness::random_gemm(random);
+    const auto verdict = harness::check(problem, GemmValues::random, 7, stream);
+    if (may_decline(problem, verdict)) continue;
     EXPECT_TRUE(verdict.passed) << verdict.message;
   }
   EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtStreamDestroy(stream));

@@ -42,7 +42,7 @@ uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / u
 
 // First fit in [from, end): addresses are reused as late as possible, so that stale ones fault.
 Address find_gap(const Device& device, Address from, Address end, uint64_t size) {
-  Address candidate = from;
+  Address candidate = round_up(from, alignment);
   auto next = device.allocations.lower_bound(from);
   if (next != device.allocations.begin()) {
     const Allocation& before = std::prev(next)->second;

@@ -151,6 +151,15 @@ TEST_F(RuntimeRules, MemoryErrorsAreNegative) {
   EXPECT_EQ(0, xpu_wait());  // a bad address is not sticky
 }
 
+TEST_F(RuntimeRules, BlocksAreAlignedWhateverCameBefore) {
+  for (uint64_t size : {1, 64, 333, 4097}) {
+    void* p = nullptr;
+    ASSERT_EQ(0, xpu_malloc(&p, size));
+    EXPECT_EQ(0u, reinterpret_cast<uintptr_t>(p) % 256);
+    ASSERT_EQ(0, xpu_free(p));
+  }
+}
+
 TEST_F(RuntimeRules, L3IsSmall) {
   void *most = nullptr, *rest = nullptr;
   ASSERT_EQ(0, xpu_malloc(&most, 15 << 20, XPU_MEM_L3));
