@@ -1,0 +1,203 @@
+// The law of schedules: every point of the plan exactly once, whatever the policy.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "backends/cpu/line_schedule.h"
+#include "backends/cpu/rearrange_kernel.h"
+#include "backends/cpu/tile_kernels.h"
+#include "harness/problem.h"
+#include "harness/random_problems.h"
+
+namespace infini::cpu {
+namespace {
+
+// (dst byte, src byte) of the first byte of every atom.
+using Points = std::vector<std::pair<int64_t, int64_t>>;
+
+Points sorted(Points points) {
+  std::sort(points.begin(), points.end());
+  return points;
+}
+
+Points points_of(const RearrangePlan& plan) {
+  Points points;
+  const std::vector<Loop> loops(plan.loops, plan.loops + plan.depth);
+  NestCursor cursor(loops, 0);
+  for (int64_t i = 0; i < atom_count(plan); ++i, cursor.advance())
+    points.push_back({plan.dst_offset + cursor.dst, plan.src_offset + cursor.src});
+  return sorted(points);
+}
+
+// Walks the tasks from the last to the first, so that nothing depends on the order.
+Points points_of(const TileSchedule& s) {
+  Points points;
+  for (int64_t task = s.tasks(); task-- > 0;) {
+    const int64_t row = task % s.chunks() * s.chunk, column = task / s.chunks() % s.strips() * s.strip;
+    const int64_t rows = std::min(s.chunk, s.row_count - row);
+    const int64_t columns = std::min(s.strip, s.column_count - column);
+    std::vector<int64_t> src(static_cast<size_t>(rows)), dst(static_cast<size_t>(columns));
+    OffsetCursor<&Loop::src_step>(s.rows, row).take(src.data(), rows);
+    OffsetCursor<&Loop::dst_step>(s.columns, column).take(dst.data(), columns);
+    const NestCursor outer(s.outer, task / s.chunks() / s.strips());
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        points.push_back({s.dst_offset + outer.dst + dst[static_cast<size_t>(c)] + (row + r) * s.word,
+                          s.src_offset + outer.src + src[static_cast<size_t>(r)] +
+                              (column + c) * s.word});
+  }
+  return sorted(points);
+}
+
+std::pair<int64_t, int64_t> element(const LineSchedule& s, int64_t i) {
+  switch (s.kind) {
+    case LineKind::copy: return {i, i};
+    case LineKind::fill: return {i * s.word, 0};
+    case LineKind::flip: return {i * s.word, -i * s.word};
+    case LineKind::step: return {i * s.word, i * s.ways * s.word};
+    case LineKind::weave: return {i * s.word, i % s.ways * s.plane_step + i / s.ways * s.word};
+    case LineKind::spread: return {i * s.ways * s.word, i * s.word};
+  }
+  return {};
+}
+
+// `atom` bytes of a copy are one point.
+Points points_of(const LineSchedule& s, int64_t atom) {
+  Points points;
+  const int64_t unit = s.kind == LineKind::copy ? atom : 1;
+  for (int64_t task = s.tasks(); task-- > 0;) {
+    const int64_t first = task % s.pieces() * s.piece;
+    const int64_t last = std::min(s.count, first + s.piece);
+    const NestCursor outer(s.outer, task / s.pieces());
+    NestCursor near(s.near, 0);
+    for (int64_t n = 0; n < s.near_count; ++n, near.advance())
+      for (int64_t i = first; i < last; ++i) {
+        if (i % unit != 0) continue;
+        const auto [dst, src] = element(s, i);
+        points.push_back({s.dst_offset + outer.dst + near.dst + dst,
+                          s.src_offset + outer.src + near.src + src});
+      }
+  }
+  return sorted(points);
+}
+
+Points points_of(const NestSchedule& s) {
+  Points points;
+  for (int64_t task = s.tasks(); task-- > 0;) {
+    const NestCursor outer(s.outer, task / s.blocks());
+    const int64_t first = task % s.blocks() * s.block;
+    for (int64_t j = first; j < std::min(first + s.block, s.fast_src.extent); ++j)
+      for (int64_t i = 0; i < s.fast_dst.extent; ++i)
+        points.push_back({s.dst_offset + outer.dst + j * s.fast_src.dst_step + i * s.fast_dst.dst_step,
+                          s.src_offset + outer.src + j * s.fast_src.src_step + i * s.fast_dst.src_step});
+  }
+  return sorted(points);
+}
+
+// The limits that the kernels rely on.
+void expect_limits(const TileSchedule& s) {
+  const int64_t unit = line_bytes / s.word;
+  EXPECT_LE(s.strip, max_strip);
+  EXPECT_TRUE(s.chunk == s.row_count || s.chunk % unit == 0);
+  if (s.store == TileSchedule::Store::staged) {
+    EXPECT_EQ(s.row_count, s.chunk);
+    EXPECT_LE(s.strip * s.row_count * s.word, staging_bytes);
+  }
+  int64_t run = s.word;
+  for (const Loop& loop : s.rows) {
+    EXPECT_EQ(run, loop.dst_step);
+    run *= loop.extent;
+  }
+  run = s.word;
+  for (const Loop& loop : s.columns) {
+    EXPECT_EQ(run, loop.src_step);
+    run *= loop.extent;
+  }
+}
+
+// Counts how many plans each kind of schedule took.
+struct Taken {
+  int tiles = 0, staged = 0, chunked = 0;
+  std::set<LineKind> kinds;
+};
+
+void expect_lawful(const harness::RearrangeProblem& problem, const Policy& policy, Taken& taken) {
+  const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
+  if (plan.atom_bytes == 0) return;
+  const Points expected = points_of(plan);
+  EXPECT_EQ(expected, points_of(make_nest_schedule(plan))) << "nest";
+  if (const auto lines = make_line_schedule(plan, policy)) {
+    EXPECT_EQ(expected, points_of(*lines, plan.atom_bytes)) << to_string(*lines);
+    taken.kinds.insert(lines->kind);
+  }
+  if (const auto tiles = make_tile_schedule(plan, policy)) {
+    EXPECT_EQ(expected, points_of(*tiles)) << to_string(*tiles);
+    expect_limits(*tiles);
+    ++taken.tiles;
+    taken.staged += tiles->store == TileSchedule::Store::staged;
+    taken.chunked += tiles->chunks() > 1;
+  }
+}
+
+TEST(RearrangeSchedule, EveryPointOnce) {
+  harness::Random random(1);
+  const Policy policies[] = {{1, 1 << 30, INT64_MAX}, {1, 1 << 30, 0}, {4, 1, 0}, {16, 1, INT64_MAX}};
+  Taken taken;
+  for (int i = 0; i < 20000; ++i) {
+    const auto problem = harness::random_problem(random, {10, 1200});
+    expect_lawful(problem, policies[i % 4], taken);
+    ASSERT_FALSE(HasFailure()) << harness::to_text(problem);
+  }
+  EXPECT_GT(taken.tiles, 2000);
+  EXPECT_GT(taken.staged, 50);
+  EXPECT_GE(taken.kinds.size(), 5u);
+}
+
+TEST(RearrangeSchedule, EveryPointOnceInLargeShapes) {
+  Taken taken;
+  for (const char* text :
+       {"rearrange u8 9000x3 perm=1,0", "rearrange u8 3x9000 perm=1,0", "rearrange f32 3000x9 perm=1,0",
+        "rearrange f32 9x3000 perm=1,0", "rearrange f32 5000x20 perm=1,0", "rearrange u8 70x2100 perm=1,0",
+        "rearrange f32 8x8x8x8x8 perm=4,3,2,1,0", "rearrange f64 30x40x50 perm=2,1,0",
+        "rearrange f32 3x20000 src=0,1", "rearrange f32 3x20000 src=1,0", "rearrange u8 300000",
+        "rearrange f32 100x300 dst=600,2", "rearrange f32 100x300 src=300,-1"})
+    for (const Policy& policy : {Policy{1, 1 << 30, 0}, Policy{4, 1, 0}, Policy{16, 1, INT64_MAX}}) {
+      expect_lawful(harness::parse_rearrange(text), policy, taken);
+      ASSERT_FALSE(HasFailure()) << text;
+    }
+  EXPECT_GT(taken.chunked, 0);
+  EXPECT_EQ(6u, taken.kinds.size());
+}
+
+TEST(RearrangeSchedule, ThreadsKeepTheirWritesApart) {
+  const auto problem = harness::parse_rearrange("rearrange f32 4096x4096 perm=1,0");
+  const auto schedule =
+      make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
+  ASSERT_TRUE(schedule);
+  // Strips are rows of dst: four for two threads, none divided.
+  EXPECT_EQ(4, schedule->strips());
+  EXPECT_EQ(TileSchedule::Store::streamed, schedule->store);
+  EXPECT_TRUE(schedule->aligned);
+}
+
+TEST(RearrangeSchedule, SmallTensorsStartNoThreads) {
+  const Policy policy{8, 256 << 10, 1 << 30};
+  EXPECT_EQ(1, threads_for(16 << 10, policy));
+  EXPECT_EQ(2, threads_for(512 << 10, policy));
+  EXPECT_EQ(8, threads_for(1 << 30, policy));
+}
+
+TEST(RearrangeSchedule, TextsNameTheDecisions) {
+  const auto problem = harness::parse_rearrange("rearrange f32 64x96 perm=1,0");
+  const auto schedule =
+      make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), {1, 1 << 20, 1 << 20});
+  ASSERT_TRUE(schedule);
+  EXPECT_EQ(
+      "outer   none\nrows    64(dst 4, src 384)\ncolumns 96(dst 256, src 4)\n"
+      "1 tasks of 64 rows x 96 columns of 4 bytes, cached, whole lines, prefetched",
+      to_string(*schedule));
+}
+
+}  // namespace
+}  // namespace infini::cpu
