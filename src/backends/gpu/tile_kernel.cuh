@@ -83,16 +83,11 @@ template <int unit>
 __device__ void store_runs_by_table(const TileSchedule& s, const TilePlace& place, char* dst,
                                     const unsigned char* images, const uint16_t* table) {
   constexpr int units = vector_bytes / unit;
-  const uint32_t v_low = threadIdx.x & ((1u << s.v_low_bits) - 1);
-  const uint32_t c_low = (threadIdx.x >> s.v_low_bits) & ((1u << s.c_low_bits) - 1);
   const uint32_t group_bits = s.v_low_bits + s.c_low_bits;
-  const uint32_t groups =
-      s.run_groups.divisor * ((place.runs + (1u << s.c_low_bits) - 1) >> s.c_low_bits);
+  const uint32_t groups = table_groups(s, place);
   for (uint32_t group = threadIdx.x >> group_bits; group < groups;
        group += tile_threads >> group_bits) {
-    uint32_t rest = group;
-    const uint32_t vector = (take_digit(rest, s.run_groups) << s.v_low_bits) | v_low;
-    const uint32_t run = (rest << s.c_low_bits) | c_low;
+    const auto [vector, run] = place_in_group(s, group, threadIdx.x);
     if (run >= place.runs) continue;
     const RunPlace at = place_run(s, run);
     char* start = dst + place.dst + at.dst;

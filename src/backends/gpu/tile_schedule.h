@@ -170,4 +170,19 @@ constexpr ThreadPlace place_thread(const TileSchedule& s, uint32_t thread) {
   return {v_low | (v_high << s.v_low_bits), c_low | ((rest >> v_high_bits) << s.c_low_bits)};
 }
 
+// The store walk by table: how many groups of 32 threads' work there are, and what a thread takes of
+// one of them.
+constexpr uint32_t table_groups(const TileSchedule& s, const TilePlace& place) {
+  const uint32_t runs_per_group = 1u << s.c_low_bits;
+  const auto runs = static_cast<uint32_t>(place.runs);
+  return s.run_groups.divisor * ((runs + runs_per_group - 1) >> s.c_low_bits);
+}
+
+constexpr ThreadPlace place_in_group(const TileSchedule& s, uint32_t group, uint32_t thread) {
+  const uint32_t v_low = thread & ((1u << s.v_low_bits) - 1);
+  const uint32_t c_low = (thread >> s.v_low_bits) & ((1u << s.c_low_bits) - 1);
+  const uint32_t vectors = take_digit(group, s.run_groups);
+  return {(vectors << s.v_low_bits) | v_low, (group << s.c_low_bits) | c_low};
+}
+
 }  // namespace infini::gpu

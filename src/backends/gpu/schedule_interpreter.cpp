@@ -1,0 +1,237 @@
+// The host interpreter: the kernels' control flow over memory that is checked byte by byte. Every
+// index comes from the same constexpr walk functions that the kernels call.
+#include "backends/gpu/schedule_interpreter.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace infini::gpu {
+namespace {
+
+int misalignment(int64_t address) { return static_cast<int>(address & (vector_bytes - 1)); }
+
+template <class Visit>
+void walk(const RearrangePlan& plan, int depth, int64_t dst, int64_t src, const Visit& visit) {
+  if (depth == plan.depth) {
+    for (int64_t i = 0; i < plan.atom_bytes; ++i) visit(dst + i, src + i);
+    return;
+  }
+  const Loop& loop = plan.loops[depth];
+  for (int64_t i = 0; i < loop.extent; ++i)
+    walk(plan, depth + 1, dst + i * loop.dst_step, src + i * loop.src_step, visit);
+}
+
+}  // namespace
+
+Interpreter::Interpreter(const RearrangePlan& plan, int64_t dst_base, int64_t src_base)
+    : plan_(plan), dst_range_(dst_range(plan)), src_range_(src_range(plan)), dst_base_(dst_base),
+      src_base_(src_base) {
+  const auto size = static_cast<size_t>(dst_range_.end - dst_range_.begin);
+  expected_.assign(size, -1);
+  written_.assign(size, -1);
+  walk(plan_, 0, plan_.dst_offset, plan_.src_offset, [&](int64_t dst, int64_t src) {
+    expected_[static_cast<size_t>(dst - dst_range_.begin)] = src - src_range_.begin;
+  });
+}
+
+void Interpreter::fault(const std::string& what) {
+  if (fault_.empty()) fault_ = what;
+}
+
+Interpreter::Bytes Interpreter::load(int64_t address, int bytes) {
+  const int64_t at = address - src_base_ - src_range_.begin;
+  if (address % bytes != 0) fault("unaligned load");
+  if (at < 0 || at + bytes > src_range_.end - src_range_.begin) fault("load outside src");
+  Bytes value(static_cast<size_t>(bytes));
+  for (int i = 0; i < bytes; ++i) value[static_cast<size_t>(i)] = at + i;
+  return value;
+}
+
+void Interpreter::store(int64_t address, const Bytes& value) {
+  const int64_t at = address - dst_base_ - dst_range_.begin;
+  const auto bytes = static_cast<int64_t>(value.size());
+  if (address % bytes != 0) fault("unaligned store");
+  if (at < 0 || at + bytes > static_cast<int64_t>(written_.size())) return fault("store outside dst");
+  for (int64_t i = 0; i < bytes; ++i) {
+    int64_t& place = written_[static_cast<size_t>(at + i)];
+    if (expected_[static_cast<size_t>(at + i)] < 0) fault("store into a gap of dst");
+    if (place >= 0) fault("byte of dst written twice");
+    place = value[static_cast<size_t>(i)];
+  }
+}
+
+void Interpreter::put_shared(int64_t at, const Bytes& value) {
+  if (at % static_cast<int64_t>(value.size()) != 0) fault("unaligned store to shared memory");
+  if (at < 0 || at + static_cast<int64_t>(value.size()) > static_cast<int64_t>(shared_.size()))
+    return fault("store outside shared memory");
+  for (size_t i = 0; i < value.size(); ++i) {
+    int64_t& place = shared_[static_cast<size_t>(at) + i];
+    if (place >= 0 && place != value[i]) fault("two rows share a place in shared memory");
+    place = value[i];
+  }
+}
+
+Interpreter::Bytes Interpreter::get_shared(int64_t at, int bytes) {
+  if (at % bytes != 0) fault("unaligned load from shared memory");
+  if (at < 0 || at + bytes > static_cast<int64_t>(shared_.size())) {
+    fault("load outside shared memory");
+    return Bytes(static_cast<size_t>(bytes), -1);
+  }
+  const auto begin = shared_.begin() + at;
+  return Bytes(begin, begin + bytes);
+}
+
+void Interpreter::load_rows(const TileSchedule& s, const TilePlace& place) {
+  const int64_t first = src_base_ + place.src - place.below;
+  const FastDivisor& vectors = s.row_vectors[s.rows_uniform && misalignment(first) == 0 ? 0 : 1];
+  const uint32_t count = static_cast<uint32_t>(place.rows) * vectors.divisor;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t row = divide(i, vectors);
+    const int32_t at = static_cast<int32_t>(i - row * vectors.divisor) * vector_bytes;
+    const int64_t start = first + row_step(s, row);
+    const int shift = misalignment(start);
+    if (at >= shift + place.row_bytes) continue;
+    const int64_t from = start - shift + at;
+    const int64_t to = row_image(s, row) + at;
+    if (to + vector_bytes > s.table_offset) fault("image reaches into the table");
+    if (from >= src_base_ + s.src_begin && from + vector_bytes <= src_base_ + s.src_end) {
+      put_shared(to, load(from, vector_bytes));
+    } else {
+      for (int k = 0; k < vector_bytes; k += s.unit)
+        if (at + k >= shift && at + k < shift + place.row_bytes)
+          put_shared(to + k, load(from + k, s.unit));
+    }
+  }
+}
+
+template <class Offset>
+void Interpreter::store_vector(const TilePlace& place, int unit, int64_t to, int32_t first,
+                               Offset offset) {
+  const int units = vector_bytes / unit;
+  const bool whole = first >= 0 && first + units <= place.run_units;
+  Bytes vector;
+  for (int k = 0; k < units; ++k) {
+    if (first + k < 0 || first + k >= place.run_units) continue;
+    const Bytes value = get_shared(offset(k), unit);
+    if (whole)
+      vector.insert(vector.end(), value.begin(), value.end());
+    else
+      store(to + k * unit, value);
+  }
+  if (whole) store(to, vector);
+}
+
+void Interpreter::store_runs_uniform(const TileSchedule& s, const TilePlace& place,
+                                     uint32_t thread_number) {
+  const int units = vector_bytes / s.unit;
+  const ThreadPlace thread = place_thread(s, thread_number);
+  if (thread.vector >= s.v_stride) return;
+  const int lead = misalignment(dst_base_ + place.dst) / s.unit;
+  const int shift = misalignment(src_base_ + place.src - place.below) + place.below;
+  const uint32_t run_stride = tile_threads >> s.v_bits;
+  const int32_t start = static_cast<int32_t>(thread.vector) * units - lead;
+  int32_t moved = 0;
+  for (int32_t first = start; first < place.run_units;
+       first += static_cast<int32_t>(s.v_stride) * units, moved += s.v_image) {
+    for (uint32_t run = thread.run; run < static_cast<uint32_t>(place.runs); run += run_stride) {
+      const RunPlace at = place_run(s, run);
+      const int64_t to = dst_base_ + place.dst + at.dst + int64_t{first} * s.unit;
+      store_vector(place, s.unit, to, first, [&](int k) {
+        return moved + at.image + uniform_image(s, start + k, shift);
+      });
+    }
+  }
+}
+
+void Interpreter::store_runs_by_table(const TileSchedule& s, const TilePlace& place,
+                                      uint32_t thread) {
+  const int units = vector_bytes / s.unit;
+  const int64_t origin = src_base_ + place.src - place.below;
+  const uint32_t group_bits = s.v_low_bits + s.c_low_bits;
+  const uint32_t groups = table_groups(s, place);
+  for (uint32_t group = thread >> group_bits; group < groups; group += tile_threads >> group_bits) {
+    const ThreadPlace item = place_in_group(s, group, thread);
+    if (item.run >= static_cast<uint32_t>(place.runs)) continue;
+    const RunPlace at = place_run(s, item.run);
+    const int64_t start = dst_base_ + place.dst + at.dst;
+    const int32_t first = static_cast<int32_t>(item.vector) * units - misalignment(start) / s.unit;
+    if (first >= place.run_units) continue;
+    store_vector(place, s.unit, start + int64_t{first} * s.unit, first, [&](int k) {
+      const RunPosition found = run_position(s, static_cast<uint32_t>(first + k));
+      const int shift = misalignment(origin + row_step(s, found.row)) + place.below;
+      const int64_t entry = row_image(s, found.row) + found.image + shift;
+      if (entry < 0 || entry > 65535) fault("a table entry does not fit into 16 bits");
+      return entry + at.image;
+    });
+  }
+}
+
+void Interpreter::run(const TileSchedule& s) {
+  const bool uniform = s.rows_uniform && s.runs_uniform;
+  for (uint32_t tile = 0; tile < s.tiles; ++tile) {
+    shared_.assign(s.shared_bytes, -1);
+    const TilePlace place = place_tile(s, tile);
+    load_rows(s, place);
+    for (uint32_t thread = 0; thread < tile_threads; ++thread)
+      uniform ? store_runs_uniform(s, place, thread) : store_runs_by_table(s, place, thread);
+  }
+}
+
+void Interpreter::move_row_part(const RowSchedule& s, const RowPlace& row, int64_t vector) {
+  const int64_t start = dst_base_ + row.dst;
+  const RowPart part = row_part(s, vector, misalignment(start));
+  if (part.from >= part.to) return;
+  const int64_t from = src_base_ + row.src + part.start;
+  const int shift = misalignment(from);
+  const int64_t aligned = from - shift;
+  const bool whole = part.to - part.from == vector_bytes && aligned >= src_base_ + s.src_begin &&
+                     aligned + (shift == 0 ? 1 : 2) * vector_bytes <= src_base_ + s.src_end;
+  if (!whole) {
+    for (int64_t i = part.from; i < part.to; i += s.unit)
+      store(start + i, load(src_base_ + row.src + i, s.unit));
+    return;
+  }
+  Bytes both = load(aligned, vector_bytes);
+  if (shift != 0) {
+    const Bytes high = load(aligned + vector_bytes, vector_bytes);
+    both.insert(both.end(), high.begin(), high.end());
+  }
+  store(start + part.start, Bytes(both.begin() + shift, both.begin() + shift + vector_bytes));
+}
+
+void Interpreter::run(const RowSchedule& s) {
+  const bool aligned = s.runs_uniform && misalignment(dst_base_ + s.dst_offset) == 0;
+  const FastDivisor& vectors = s.block_vectors[aligned ? 0 : 1];
+  for (uint32_t number = 0; number < s.blocks; ++number) {
+    uint32_t block = number;
+    const int64_t skipped = int64_t{take_digit(block, s.segments)} * segment_vectors;
+    const uint32_t first_row = block * s.rows_per_block;
+    const uint32_t rows = std::min(s.rows - first_row, s.rows_per_block);
+    for (uint32_t i = 0; i < rows * vectors.divisor; ++i) {
+      const uint32_t row = divide(i, vectors);
+      move_row_part(s, place_row(s, first_row + row), skipped + (i - row * vectors.divisor));
+    }
+  }
+}
+
+void Interpreter::run(const GenericSchedule& s) {
+  for (uint32_t block = 0; block < s.blocks; ++block)
+    for (uint32_t thread = 0; thread < generic_threads; ++thread) {
+      const GenericPlace place = place_unit(s, block, thread);
+      if (place.inside) store(dst_base_ + place.dst, load(src_base_ + place.src, s.unit));
+    }
+}
+
+std::string Interpreter::verdict() const {
+  if (!fault_.empty()) return fault_;
+  for (size_t i = 0; i < expected_.size(); ++i) {
+    if (written_[i] == expected_[i]) continue;
+    std::ostringstream text;
+    text << "dst byte " << static_cast<int64_t>(i) + dst_range_.begin << " holds src byte "
+         << written_[i] << ", expected " << expected_[i];
+    return text.str();
+  }
+  return "";
+}
+
+}  // namespace infini::gpu

@@ -1,0 +1,56 @@
+// Executes schedules on the host, thread by thread, and judges every access.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backends/gpu/generic_schedule.h"
+#include "backends/gpu/row_schedule.h"
+#include "backends/gpu/tile_schedule.h"
+#include "plan/rearrange_plan.h"
+
+namespace infini::gpu {
+
+// A device whose memory knows what it should become. Addresses are numbers; a byte's value is the
+// place in src that it came from.
+class Interpreter {
+ public:
+  // The bases are the tensors' addresses: only their alignment matters.
+  Interpreter(const RearrangePlan& plan, int64_t dst_base, int64_t src_base);
+
+  // Each runs all blocks. A second run on one interpreter finds everything written twice.
+  void run(const TileSchedule& schedule);
+  void run(const RowSchedule& schedule);
+  void run(const GenericSchedule& schedule);
+
+  // Empty when every byte of dst was written once, with the right value, and no access left its
+  // buffer or its alignment; else the first fault in words.
+  std::string verdict() const;
+
+ private:
+  // Bytes of global or shared memory on their way: where each came from, or nowhere.
+  using Bytes = std::vector<int64_t>;
+
+  void fault(const std::string& what);
+  Bytes load(int64_t address, int bytes);
+  void store(int64_t address, const Bytes& value);
+  void put_shared(int64_t at, const Bytes& value);
+  Bytes get_shared(int64_t at, int bytes);
+
+  void load_rows(const TileSchedule& s, const TilePlace& place);
+  void store_runs_uniform(const TileSchedule& s, const TilePlace& place, uint32_t thread);
+  void store_runs_by_table(const TileSchedule& s, const TilePlace& place, uint32_t thread);
+  template <class Offset>
+  void store_vector(const TilePlace& place, int unit, int64_t to, int32_t first, Offset offset);
+  void move_row_part(const RowSchedule& s, const RowPlace& row, int64_t vector);
+
+  RearrangePlan plan_;
+  ByteRange dst_range_, src_range_;
+  int64_t dst_base_, src_base_;
+  std::vector<int64_t> expected_, written_;  // by place in dst_range_; -1: none
+  std::vector<int64_t> shared_;
+  std::string fault_;
+};
+
+}  // namespace infini::gpu

@@ -1,0 +1,117 @@
+// The law of the GPU schedules, over random layouts: executed on the host, without a GPU.
+#include <gtest/gtest.h>
+
+#include "backends/gpu/make_schedules.h"
+#include "backends/gpu/make_tile_schedule.h"
+#include "backends/gpu/schedule_interpreter.h"
+#include "harness/cases.h"
+#include "harness/random_problems.h"
+
+namespace infini::gpu {
+namespace {
+
+constexpr int64_t far = 1 << 20;  // bases lie far from address 0 and are aligned but for `at`
+
+template <class Schedule>
+std::string run_once(const RearrangePlan& plan, const Schedule& schedule, int64_t dst_at,
+                     int64_t src_at) {
+  Interpreter interpreter(plan, far + dst_at, far + src_at);
+  interpreter.run(schedule);
+  return interpreter.verdict();
+}
+
+// The unit that the addresses allow, as the kernel's run() would choose it.
+int allowed_unit(const RearrangePlan& plan, int64_t dst_at, int64_t src_at) {
+  const int64_t bits = (far + dst_at + plan.dst_offset) | (far + src_at + plan.src_offset) | 16;
+  return static_cast<int>(bits & -bits);
+}
+
+// Tries every kind of schedule that accepts the problem. Empty when all keep the law.
+std::string judge(const harness::RearrangeProblem& problem, int max_unit, const DeviceModel& model) {
+  const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
+  if (plan.atom_bytes == 0) return "";
+  const int64_t dst_at = problem.dst_at, src_at = problem.src_at;
+  const int unit = std::min(max_unit, allowed_unit(plan, dst_at, src_at));
+  const UnitNest nest = make_unit_nest(plan, unit);
+  std::string fault;
+  if (const auto tile = make_tile_schedule(nest, model)) {
+    fault = run_once(plan, *tile, dst_at, src_at);
+    if (!fault.empty()) return "tile: " + fault + "\n" + to_string(*tile);
+  }
+  if (plan.atom_bytes >= 16) {
+    const auto rows = make_row_schedule(plan, unit);
+    fault = rows ? run_once(plan, *rows, dst_at, src_at) : "none";
+    if (!fault.empty()) return "rows: " + fault;
+  }
+  const auto generic = make_generic_schedule(nest);
+  fault = generic ? run_once(plan, *generic, dst_at, src_at) : "none";
+  return fault.empty() ? "" : "generic: " + fault;
+}
+
+TEST(FastDivide, AgreesWithDivision) {
+  harness::Random random(3);
+  for (int i = 0; i < 200000; ++i) {
+    const auto divisor = static_cast<uint32_t>(random.between(1, INT64_C(1) << random.between(0, 30)));
+    const auto n = static_cast<uint32_t>(random.between(0, INT32_MAX));
+    const FastDivisor by = make_fast_divisor(divisor);
+    ASSERT_EQ(divide(n, by), n / divisor) << n << " / " << divisor;
+    const uint32_t multiple = n / divisor * divisor;
+    ASSERT_EQ(divide(multiple, by), n / divisor) << multiple << " / " << divisor;
+    if (multiple == 0) continue;
+    ASSERT_EQ(divide(multiple - 1, by), n / divisor - 1) << multiple - 1;
+  }
+}
+
+TEST(Schedules, KeepTheLawOnRandomLayouts) {
+  constexpr int64_t tiles[] = {256, 1024, 4096, 16384};
+  constexpr int units[] = {16, 16, 4, 1};
+  harness::Random random(2024);
+  for (int i = 0; i < 100000; ++i) {
+    harness::RandomShape limits;
+    limits.max_rank = 8;
+    limits.max_elements = random.one_in(16) ? 1500 : 160;
+    const auto problem = harness::random_problem(random, limits);
+    const auto pick = [&](const auto& list) { return list[random.between(0, std::size(list) - 1)]; };
+    const int unit = pick(units);
+    const DeviceModel model{static_cast<int>(pick(tiles)), 32768};
+    const std::string fault = judge(problem, unit, model);
+    ASSERT_EQ(fault, "") << "layout " << i << ": " << to_text(problem) << ", unit <= " << unit
+                         << ", tiles of " << model.tile_bytes;
+  }
+}
+
+TEST(Schedules, KeepTheLawOnCuratedCases) {
+  for (const std::string& text : harness::curated_rearrange_cases()) {
+    const auto problem = harness::parse_rearrange(text);
+    if (element_count(problem.dst) > 300000) continue;
+    ASSERT_EQ(judge(problem, 16, DeviceModel{}), "") << text;
+  }
+}
+
+// What makes the transposes fast: no bank conflicts, whole vectors, long runs on both sides.
+TEST(Schedules, TransposesAreConflictFree) {
+  for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"}) {
+    const auto problem =
+        harness::parse_rearrange(std::string("rearrange ") + dtype + " 4096x4096 perm=1,0");
+    const auto plan = make_rearrange_plan(problem.dst, problem.src);
+    const auto tile = make_tile_schedule(make_unit_nest(plan, 16), DeviceModel{});
+    ASSERT_TRUE(tile) << dtype;
+    EXPECT_EQ(bank_conflicts(*tile), 1) << to_string(*tile);
+    EXPECT_TRUE(tile->rows_uniform && tile->runs_uniform) << to_string(*tile);
+    EXPECT_GE(tile->row_bytes[0], 128) << to_string(*tile);
+    EXPECT_GE(tile->run_units[0] * tile->unit, 128) << to_string(*tile);
+  }
+}
+
+TEST(Schedules, AFaultIsSeen) {
+  const auto problem = harness::parse_rearrange("rearrange f32 40x50 perm=1,0");
+  const auto plan = make_rearrange_plan(problem.dst, problem.src);
+  auto tile = *make_tile_schedule(make_unit_nest(plan, 16), DeviceModel{1024, 32768});
+  ASSERT_EQ(run_once(plan, tile, 0, 0), "");
+  EXPECT_NE(run_once(plan, tile, 2, 0), "");  // a base that the unit does not divide
+  tile.grid[0].dst_step += 4;
+  EXPECT_NE(run_once(plan, tile, 0, 0), "");
+}
+
+}  // namespace
+}  // namespace infini::gpu
