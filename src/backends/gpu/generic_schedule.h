@@ -11,7 +11,8 @@
 namespace infini::gpu {
 
 constexpr int generic_threads = 256;
-constexpr int max_block_loops = 8;  // every loop has an extent of at least 2
+constexpr int max_block_loops = 8;    // every loop has an extent of at least 2
+constexpr int max_generic_loops = 66;  // any plan
 
 struct GenericSchedule {
   int32_t unit, block_depth, grid_depth;
@@ -22,7 +23,7 @@ struct GenericSchedule {
   int32_t cut;
   int64_t dst_offset, src_offset;
   GridLoop block[max_block_loops];
-  GridLoop grid[max_grid_loops];
+  GridLoop grid[max_generic_loops];
 };
 static_assert(sizeof(GenericSchedule) <= 4032, "a kernel argument is at most 4 KB");
 

@@ -40,7 +40,7 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
   s.runs_uniform = 1;
   for (int i = plan.depth; i-- > 0;) {
     const Loop& loop = plan.loops[i];
-    if (!grow(rows, loop.extent)) return std::nullopt;
+    if (s.depth == max_grid_loops || !grow(rows, loop.extent)) return std::nullopt;
     s.loops[s.depth++] = grid_loop(loop.extent, loop.dst_step, loop.src_step);
     if (loop.dst_step % vector_bytes != 0) s.runs_uniform = 0;
   }
@@ -50,7 +50,10 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
   for (int i = 0; i < 2; ++i)
     s.block_vectors[i] = make_fast_divisor(
         static_cast<uint32_t>(segments > 1 ? segment_vectors : vectors[i]));
-  const int64_t per_block = segments > 1 ? 1 : ceil_div(segment_vectors, vectors[1]);
+  s.one_by_one = vectors[1] >= row_threads / 2;
+  // Rows that repeat one source are written by the block that has just read it.
+  const bool repeats = s.depth > 0 && s.loops[0].src_step == 0;
+  const int64_t per_block = segments > 1 ? repeats ? 4 : 1 : ceil_div(segment_vectors, vectors[1]);
   int64_t blocks = ceil_div(rows, per_block);
   if (segments > grid_limit || !grow(blocks, segments)) return std::nullopt;
   s.unit = nest.unit;

@@ -1,6 +1,7 @@
 // Rearrange on a GPU: each candidate prepares a schedule and launches it; nothing else at run time.
 #include "backends/gpu/rearrange.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -32,31 +33,84 @@ Kernel<Schedule> for_unit(const Kernel<Schedule> (&kernels)[5], int unit) {
   return kernels[i];
 }
 
-// A schedule and the kernel that runs it.
+// Launches need no planning: the schedule is a kernel argument.
 template <class Schedule>
-class Scheduled final : public RearrangeKernel {
- public:
-  Scheduled(const char* name, const Schedule& schedule, Kernel<Schedule> kernel, uint32_t blocks,
-            int threads, uint32_t shared_bytes = 0)
-      : name_(name), schedule_(schedule), kernel_(kernel), blocks_(blocks), threads_(threads),
-        shared_bytes_(shared_bytes) {}
+void start(const char* name, Kernel<Schedule> kernel, uint32_t blocks, int threads,
+           uint32_t shared_bytes, const Schedule& schedule, void* dst, const void* src,
+           void* stream) {
+  const void* arguments[] = {&schedule, &dst, &src};
+  check(launch(reinterpret_cast<const void*>(kernel), blocks, static_cast<unsigned>(threads),
+               arguments, shared_bytes, static_cast<Stream>(stream)),
+        "cannot launch rearrange candidate ", name);
+}
 
+class Rows final : public RearrangeKernel {
+ public:
+  explicit Rows(const RowSchedule& schedule)
+      : schedule_(schedule), kernel_(for_unit(kernels, schedule.unit)) {}
   void run(void* dst, const void* src, void* stream) const override {
-    const void* arguments[] = {&schedule_, &dst, &src};
-    check(launch(reinterpret_cast<const void*>(kernel_), blocks_, threads_, arguments,
-                 shared_bytes_, static_cast<Stream>(stream)),
-          "cannot launch rearrange candidate ", name_);
+    start("rows", kernel_, schedule_.blocks, row_threads, 0, schedule_, dst, src, stream);
   }
-  const char* candidate() const override { return name_; }
+  const char* candidate() const override { return "rows"; }
   std::string schedule() const override { return to_string(schedule_); }
 
  private:
-  const char* name_;
-  Schedule schedule_;
-  Kernel<Schedule> kernel_;
-  uint32_t blocks_;
-  int threads_;
-  uint32_t shared_bytes_;
+  static constexpr Kernel<RowSchedule> kernels[] = {move_rows<1>, move_rows<2>, move_rows<4>,
+                                                    move_rows<8>, move_rows<16>};
+  RowSchedule schedule_;
+  Kernel<RowSchedule> kernel_;
+};
+
+class Tiles final : public RearrangeKernel {
+ public:
+  explicit Tiles(const TileSchedule& schedule)
+      : schedule_(schedule), kernel_(kernel_for(schedule, schedule.gather)),
+        kernel_for_any_base_(kernel_for(schedule, std::min(schedule.gather, Gather::prepared))) {}
+  void run(void* dst, const void* src, void* stream) const override {
+    const bool allowed = bases_allow(schedule_.gather,
+                                     reinterpret_cast<uintptr_t>(dst) + schedule_.dst_offset,
+                                     reinterpret_cast<uintptr_t>(src) + schedule_.src_offset);
+    start("tile", allowed ? kernel_ : kernel_for_any_base_, schedule_.tiles, tile_threads,
+          schedule_.shared_bytes, schedule_, dst, src, stream);
+  }
+  const char* candidate() const override { return "tile"; }
+  std::string schedule() const override { return to_string(schedule_); }
+
+ private:
+  template <Gather gather>
+  static constexpr Kernel<TileSchedule> kernels[] = {move_tiles<1, gather>, move_tiles<2, gather>,
+                                                     move_tiles<4, gather>, move_tiles<8, gather>,
+                                                     move_tiles<16, gather>};
+
+  static Kernel<TileSchedule> kernel_for(const TileSchedule& schedule, Gather gather) {
+    switch (gather) {
+      case Gather::table: return for_unit(kernels<Gather::table>, schedule.unit);
+      case Gather::prepared: return for_unit(kernels<Gather::prepared>, schedule.unit);
+      case Gather::linear: return for_unit(kernels<Gather::linear>, schedule.unit);
+      case Gather::columns: break;
+    }
+    return schedule.unit == 1 ? move_tiles<1, Gather::columns> : move_tiles<2, Gather::columns>;
+  }
+
+  TileSchedule schedule_;
+  Kernel<TileSchedule> kernel_, kernel_for_any_base_;
+};
+
+class Generic final : public RearrangeKernel {
+ public:
+  explicit Generic(const GenericSchedule& schedule)
+      : schedule_(schedule), kernel_(for_unit(kernels, schedule.unit)) {}
+  void run(void* dst, const void* src, void* stream) const override {
+    start("generic", kernel_, schedule_.blocks, generic_threads, 0, schedule_, dst, src, stream);
+  }
+  const char* candidate() const override { return "generic"; }
+  std::string schedule() const override { return to_string(schedule_); }
+
+ private:
+  static constexpr Kernel<GenericSchedule> kernels[] = {
+      move_units<1>, move_units<2>, move_units<4>, move_units<8>, move_units<16>};
+  GenericSchedule schedule_;
+  Kernel<GenericSchedule> kernel_;
 };
 
 // One contiguous run: the driver's own copy is as fast as any.
@@ -92,12 +146,8 @@ bool has_long_rows(const Context& context, const RearrangePlan& plan) {
 }
 
 std::unique_ptr<RearrangeKernel> make_rows(const Context& context, const RearrangePlan& plan) {
-  static constexpr Kernel<RowSchedule> kernels[] = {move_rows<1>, move_rows<2>, move_rows<4>,
-                                                    move_rows<8>, move_rows<16>};
   const auto schedule = make_row_schedule(plan, context.max_unit);
-  if (!schedule) return nullptr;
-  return std::make_unique<Scheduled<RowSchedule>>(
-      "rows", *schedule, for_unit(kernels, schedule->unit), schedule->blocks, row_threads);
+  return schedule ? std::make_unique<Rows>(*schedule) : nullptr;
 }
 
 // Tiles write runs: a dst whose neighbours never touch has none.
@@ -106,36 +156,22 @@ bool has_runs(const Context& context, const RearrangePlan& plan) {
   return nest.depth > 0 && nest.loops[nest.depth - 1].dst_step == nest.unit;
 }
 
-std::unique_ptr<RearrangeKernel> make_tile(const Context& context, const RearrangePlan& plan) {
-  static constexpr Kernel<TileSchedule> uniform[] = {
-      move_tiles<1, true>, move_tiles<2, true>, move_tiles<4, true>, move_tiles<8, true>,
-      move_tiles<16, true>};
-  static constexpr Kernel<TileSchedule> table[] = {
-      move_tiles<1, false>, move_tiles<2, false>, move_tiles<4, false>, move_tiles<8, false>,
-      move_tiles<16, false>};
+std::unique_ptr<RearrangeKernel> make_tiles(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_tile_schedule(make_unit_nest(plan, context.max_unit), context.model);
-  if (!schedule) return nullptr;
-  const bool is_uniform = schedule->rows_uniform && schedule->runs_uniform;
-  return std::make_unique<Scheduled<TileSchedule>>(
-      "tile", *schedule, for_unit(is_uniform ? uniform : table, schedule->unit), schedule->tiles,
-      tile_threads, schedule->shared_bytes);
+  return schedule ? std::make_unique<Tiles>(*schedule) : nullptr;
 }
 
 bool always(const Context&, const RearrangePlan&) { return true; }
 
 std::unique_ptr<RearrangeKernel> make_generic(const Context& context, const RearrangePlan& plan) {
-  static constexpr Kernel<GenericSchedule> kernels[] = {
-      move_units<1>, move_units<2>, move_units<4>, move_units<8>, move_units<16>};
   const auto schedule = make_generic_schedule(make_unit_nest(plan, context.max_unit));
-  if (!schedule) return nullptr;
-  return std::make_unique<Scheduled<GenericSchedule>>(
-      "generic", *schedule, for_unit(kernels, schedule->unit), schedule->blocks, generic_threads);
+  return schedule ? std::make_unique<Generic>(*schedule) : nullptr;
 }
 
 constexpr Candidate<RearrangeKernel, Context, RearrangePlan> candidates[] = {
     {"copy", is_one_run, make_copy},
     {"rows", has_long_rows, make_rows},
-    {"tile", has_runs, make_tile},
+    {"tile", has_runs, make_tiles},
     {"generic", always, make_generic},
 };
 
@@ -181,7 +217,7 @@ std::unique_ptr<RearrangeKernel> make_rearrange(Device& device, const RearrangeP
     const int unit = plan.depth == 0 ? 1 : make_unit_nest(plan, max_unit).unit;
     if (unit == last_unit) continue;
     last_unit = unit;
-    auto variant = first_accepting(candidates, Context{unit, {}}, plan, "INFINI_GPU_REARRANGE");
+    auto variant = first_accepting(candidates, Context{unit, {tile_bytes, shared_bytes_per_block}}, plan, "INFINI_GPU_REARRANGE");
     if (!variant) return nullptr;
     kernel->add(unit, std::move(variant));
   }

@@ -81,27 +81,30 @@ Interpreter::Bytes Interpreter::get_shared(int64_t at, int bytes) {
   return Bytes(begin, begin + bytes);
 }
 
-void Interpreter::load_rows(const TileSchedule& s, const TilePlace& place) {
-  const int64_t first = src_base_ + place.src - place.below;
-  const FastDivisor& vectors = s.row_vectors[s.rows_uniform && misalignment(first) == 0 ? 0 : 1];
-  const uint32_t count = static_cast<uint32_t>(place.rows) * vectors.divisor;
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t row = divide(i, vectors);
-    const int32_t at = static_cast<int32_t>(i - row * vectors.divisor) * vector_bytes;
-    const int64_t start = first + row_step(s, row);
+void Interpreter::load_rows(const TileSchedule& s, const TilePlace& place, uint32_t thread) {
+  const int64_t lowest = place.src - place.below;
+  const bool inside = lowest + s.rows_low - vector_bytes >= s.src_begin &&
+                      lowest + s.rows_high + place.row_bytes + vector_bytes <= s.src_end;
+  const auto lane = static_cast<int32_t>(thread & ((1u << s.row_lane_bits) - 1)) * vector_bytes;
+  const uint32_t row_stride = tile_threads >> s.row_lane_bits;
+  for (uint32_t row = thread >> s.row_lane_bits; row < static_cast<uint32_t>(place.rows);
+       row += row_stride) {
+    const int64_t start = src_base_ + lowest + row_step(s, row);
     const int shift = misalignment(start);
-    if (at >= shift + place.row_bytes) continue;
-    const int64_t from = start - shift + at;
-    const int64_t to = row_image(s, row) + at;
-    if (to + vector_bytes > s.table_offset) fault("image reaches into the table");
-    if (from >= src_base_ + s.src_begin && from + vector_bytes <= src_base_ + s.src_end) {
-      put_shared(to, load(from, vector_bytes));
-    } else {
-      for (int k = 0; k < vector_bytes; k += s.unit)
-        if (at + k >= shift && at + k < shift + place.row_bytes)
-          put_shared(to + k, load(from + k, s.unit));
-    }
+    const int32_t end = shift + place.row_bytes;
+    const int64_t image = row_image(s, row);
+    for (int32_t at = lane; at < end; at += vector_bytes << s.row_lane_bits)
+      load_vector(s, image + at, start - shift + at, shift - at, end - at, inside);
   }
+}
+
+void Interpreter::load_vector(const TileSchedule& s, int64_t to, int64_t from, int32_t begin,
+                              int32_t end, bool inside) {
+  if (to + vector_bytes > s.table_offset) fault("image reaches into the table");
+  if (inside || (from >= src_base_ + s.src_begin && from + vector_bytes <= src_base_ + s.src_end))
+    return put_shared(to, load(from, vector_bytes));
+  for (int k = 0; k < vector_bytes; k += s.unit)
+    if (k >= begin && k < end) put_shared(to + k, load(from + k, s.unit));
 }
 
 template <class Offset>
@@ -121,23 +124,47 @@ void Interpreter::store_vector(const TilePlace& place, int unit, int64_t to, int
   if (whole) store(to, vector);
 }
 
-void Interpreter::store_runs_uniform(const TileSchedule& s, const TilePlace& place,
-                                     uint32_t thread_number) {
+// In columns a thread takes several neighbouring runs, 4 bytes at a time.
+void Interpreter::store_runs_linear(const TileSchedule& s, const TilePlace& place, uint32_t number) {
   const int units = vector_bytes / s.unit;
-  const ThreadPlace thread = place_thread(s, thread_number);
+  const int runs = s.gather == Gather::columns ? 4 / s.unit : 1;
+  const ThreadPlace thread = place_thread(s, number);
+  int64_t from = misalignment(src_base_ + place.src - place.below) + place.below +
+                 static_cast<int32_t>(thread.vector) * s.vector_image;
+  for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
+       first += static_cast<int32_t>(s.v_stride) * units, from += s.v_image) {
+    for (uint32_t run = thread.run * runs; run < static_cast<uint32_t>(place.runs);
+         run += (tile_threads >> s.v_bits) * runs) {
+      const RunPlace at = place_run(s, run);
+      for (int r = 0; r < runs; ++r) {
+        const int64_t to = dst_base_ + place.dst + at.dst + r * s.many[0].step;
+        store_vector(place, s.unit, to + int64_t{first} * s.unit, first, [&](int k) {
+          const int64_t column = from + at.image + k * s.unit_image;
+          if (runs > 1) get_shared(column, 4);
+          return column + r * s.unit;
+        });
+      }
+    }
+  }
+}
+
+void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& place,
+                                      uint32_t number) {
+  const int units = vector_bytes / s.unit;
+  const ThreadPlace thread = place_thread(s, number);
   if (thread.vector >= s.v_stride) return;
-  const int lead = misalignment(dst_base_ + place.dst) / s.unit;
-  const int shift = misalignment(src_base_ + place.src - place.below) + place.below;
-  const uint32_t run_stride = tile_threads >> s.v_bits;
+  const int lead = misalignment(dst_base_ + place.dst + place_run(s, thread.run).dst) / s.unit;
+  const auto origin = static_cast<uint32_t>(misalignment(src_base_ + place.src - place.below));
   const int32_t start = static_cast<int32_t>(thread.vector) * units - lead;
-  int32_t moved = 0;
+  int64_t from = place.below;
   for (int32_t first = start; first < place.run_units;
-       first += static_cast<int32_t>(s.v_stride) * units, moved += s.v_image) {
-    for (uint32_t run = thread.run; run < static_cast<uint32_t>(place.runs); run += run_stride) {
+       first += static_cast<int32_t>(s.v_stride) * units, from += s.v_image) {
+    for (uint32_t run = thread.run; run < static_cast<uint32_t>(place.runs);
+         run += tile_threads >> s.v_bits) {
       const RunPlace at = place_run(s, run);
       const int64_t to = dst_base_ + place.dst + at.dst + int64_t{first} * s.unit;
       store_vector(place, s.unit, to, first, [&](int k) {
-        return moved + at.image + uniform_image(s, start + k, shift);
+        return from + at.image + prepared_image(s, start + k, origin);
       });
     }
   }
@@ -146,7 +173,7 @@ void Interpreter::store_runs_uniform(const TileSchedule& s, const TilePlace& pla
 void Interpreter::store_runs_by_table(const TileSchedule& s, const TilePlace& place,
                                       uint32_t thread) {
   const int units = vector_bytes / s.unit;
-  const int64_t origin = src_base_ + place.src - place.below;
+  const auto origin = static_cast<uint32_t>(misalignment(src_base_ + place.src - place.below));
   const uint32_t group_bits = s.v_low_bits + s.c_low_bits;
   const uint32_t groups = table_groups(s, place);
   for (uint32_t group = thread >> group_bits; group < groups; group += tile_threads >> group_bits) {
@@ -157,9 +184,8 @@ void Interpreter::store_runs_by_table(const TileSchedule& s, const TilePlace& pl
     const int32_t first = static_cast<int32_t>(item.vector) * units - misalignment(start) / s.unit;
     if (first >= place.run_units) continue;
     store_vector(place, s.unit, start + int64_t{first} * s.unit, first, [&](int k) {
-      const RunPosition found = run_position(s, static_cast<uint32_t>(first + k));
-      const int shift = misalignment(origin + row_step(s, found.row)) + place.below;
-      const int64_t entry = row_image(s, found.row) + found.image + shift;
+      const int32_t entry =
+          position_image(s, static_cast<uint32_t>(first + k), origin) + place.below;
       if (entry < 0 || entry > 65535) fault("a table entry does not fit into 16 bits");
       return entry + at.image;
     });
@@ -167,36 +193,40 @@ void Interpreter::store_runs_by_table(const TileSchedule& s, const TilePlace& pl
 }
 
 void Interpreter::run(const TileSchedule& s) {
-  const bool uniform = s.rows_uniform && s.runs_uniform;
+  Gather gather = s.gather;
+  if (!bases_allow(gather, static_cast<uintptr_t>(dst_base_ + s.dst_offset),
+                   static_cast<uintptr_t>(src_base_ + s.src_offset)))
+    gather = Gather::prepared;
   for (uint32_t tile = 0; tile < s.tiles; ++tile) {
     shared_.assign(s.shared_bytes, -1);
     const TilePlace place = place_tile(s, tile);
-    load_rows(s, place);
-    for (uint32_t thread = 0; thread < tile_threads; ++thread)
-      uniform ? store_runs_uniform(s, place, thread) : store_runs_by_table(s, place, thread);
+    for (uint32_t thread = 0; thread < tile_threads; ++thread) load_rows(s, place, thread);
+    for (uint32_t thread = 0; thread < tile_threads; ++thread) {
+      if (gather == Gather::table) store_runs_by_table(s, place, thread);
+      if (gather == Gather::prepared) store_runs_prepared(s, place, thread);
+      if (gather >= Gather::linear) store_runs_linear(s, place, thread);
+    }
   }
 }
 
-void Interpreter::move_row_part(const RowSchedule& s, const RowPlace& row, int64_t vector) {
-  const int64_t start = dst_base_ + row.dst;
-  const RowPart part = row_part(s, vector, misalignment(start));
-  if (part.from >= part.to) return;
-  const int64_t from = src_base_ + row.src + part.start;
-  const int shift = misalignment(from);
-  const int64_t aligned = from - shift;
-  const bool whole = part.to - part.from == vector_bytes && aligned >= src_base_ + s.src_begin &&
-                     aligned + (shift == 0 ? 1 : 2) * vector_bytes <= src_base_ + s.src_end;
-  if (!whole) {
-    for (int64_t i = part.from; i < part.to; i += s.unit)
-      store(start + i, load(src_base_ + row.src + i, s.unit));
+void Interpreter::move_row_part(const RowSchedule& s, const RowPlace& row, int64_t v) {
+  const int64_t dst = dst_base_ + row.dst, src = src_base_ + row.src;
+  const RowSpan span = row_span(s, static_cast<uintptr_t>(dst), static_cast<uintptr_t>(src),
+                                static_cast<uintptr_t>(src_base_ + s.src_begin),
+                                static_cast<uintptr_t>(src_base_ + s.src_end));
+  if (v < span.whole_begin || v >= span.whole_end) {
+    const RowPart part = row_part(s, span, v);
+    for (int64_t i = part.from; i < part.to; i += s.unit) store(dst + i, load(src + i, s.unit));
     return;
   }
-  Bytes both = load(aligned, vector_bytes);
-  if (shift != 0) {
-    const Bytes high = load(aligned + vector_bytes, vector_bytes);
+  const int64_t from = src - span.lead - span.shift + v * vector_bytes;
+  Bytes both = load(from, vector_bytes);
+  if (span.shift != 0) {
+    const Bytes high = load(from + vector_bytes, vector_bytes);
     both.insert(both.end(), high.begin(), high.end());
   }
-  store(start + part.start, Bytes(both.begin() + shift, both.begin() + shift + vector_bytes));
+  store(dst - span.lead + v * vector_bytes,
+        Bytes(both.begin() + span.shift, both.begin() + span.shift + vector_bytes));
 }
 
 void Interpreter::run(const RowSchedule& s) {

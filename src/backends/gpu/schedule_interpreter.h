@@ -38,8 +38,11 @@ class Interpreter {
   void put_shared(int64_t at, const Bytes& value);
   Bytes get_shared(int64_t at, int bytes);
 
-  void load_rows(const TileSchedule& s, const TilePlace& place);
-  void store_runs_uniform(const TileSchedule& s, const TilePlace& place, uint32_t thread);
+  void load_rows(const TileSchedule& s, const TilePlace& place, uint32_t thread);
+  void load_vector(const TileSchedule& s, int64_t to, int64_t from, int32_t begin, int32_t end,
+                   bool inside);
+  void store_runs_linear(const TileSchedule& s, const TilePlace& place, uint32_t thread);
+  void store_runs_prepared(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_runs_by_table(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   template <class Offset>
   void store_vector(const TilePlace& place, int unit, int64_t to, int32_t first, Offset offset);

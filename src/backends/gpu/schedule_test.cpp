@@ -40,7 +40,7 @@ std::string judge(const harness::RearrangeProblem& problem, int max_unit, const 
   }
   if (plan.atom_bytes >= 16) {
     const auto rows = make_row_schedule(plan, unit);
-    fault = rows ? run_once(plan, *rows, dst_at, src_at) : "none";
+    fault = rows ? run_once(plan, *rows, dst_at, src_at) : "";
     if (!fault.empty()) return "rows: " + fault;
   }
   const auto generic = make_generic_schedule(nest);
@@ -83,7 +83,7 @@ TEST(Schedules, KeepTheLawOnRandomLayouts) {
 TEST(Schedules, KeepTheLawOnCuratedCases) {
   for (const std::string& text : harness::curated_rearrange_cases()) {
     const auto problem = harness::parse_rearrange(text);
-    if (element_count(problem.dst) > 300000) continue;
+    if (element_count(problem.dst) > 40000) continue;
     ASSERT_EQ(judge(problem, 16, DeviceModel{}), "") << text;
   }
 }
@@ -97,7 +97,7 @@ TEST(Schedules, TransposesAreConflictFree) {
     const auto tile = make_tile_schedule(make_unit_nest(plan, 16), DeviceModel{});
     ASSERT_TRUE(tile) << dtype;
     EXPECT_EQ(bank_conflicts(*tile), 1) << to_string(*tile);
-    EXPECT_TRUE(tile->rows_uniform && tile->runs_uniform) << to_string(*tile);
+    EXPECT_GE(tile->gather, Gather::linear) << to_string(*tile);
     EXPECT_GE(tile->row_bytes[0], 128) << to_string(*tile);
     EXPECT_GE(tile->run_units[0] * tile->unit, 128) << to_string(*tile);
   }

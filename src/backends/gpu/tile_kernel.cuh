@@ -6,64 +6,137 @@
 
 namespace infini::gpu {
 
+// Copies one vector of a row's image; at the ends of the source only what belongs to the row.
+template <int unit>
+__device__ void load_edge(const TileSchedule& s, unsigned char* to, const char* from,
+                          const char* src, int32_t begin, int32_t end) {
+  if (from >= src + s.src_begin && from + vector_bytes <= src + s.src_end) {
+    stage_vector(to, from);
+  } else {
+    for (int k = 0; k < vector_bytes; k += unit)
+      if (k >= begin && k < end) store_word<unit>(to + k, load_word<unit>(from + k));
+  }
+}
+
 // Copies the tile's rows into their images.
 template <int unit>
 __device__ void load_rows(const TileSchedule& s, const TilePlace& place, const char* src,
                           unsigned char* images) {
   const char* first = src + place.src - place.below;
-  const FastDivisor& vectors = s.row_vectors[s.rows_uniform && misalignment(first) == 0 ? 0 : 1];
-  const uint32_t count = static_cast<uint32_t>(place.rows) * vectors.divisor;
-  for (uint32_t i = threadIdx.x; i < count; i += tile_threads) {
-    const uint32_t row = divide(i, vectors);
-    const int32_t at = static_cast<int32_t>(i - row * vectors.divisor) * vector_bytes;
+  // Inside the source whole vectors may be read wherever a row begins and ends.
+  const bool inside = place.src - place.below + s.rows_low - vector_bytes >= s.src_begin &&
+                      place.src - place.below + s.rows_high + place.row_bytes + vector_bytes <=
+                          s.src_end;
+  const int32_t lane = (threadIdx.x & ((1u << s.row_lane_bits) - 1)) * vector_bytes;
+  const uint32_t row_stride = tile_threads >> s.row_lane_bits;
+  for (uint32_t row = threadIdx.x >> s.row_lane_bits; row < place.rows; row += row_stride) {
     const char* start = first + row_step(s, row);
     const int shift = misalignment(start);
-    if (at >= shift + place.row_bytes) continue;
-    const char* from = start - shift + at;
-    unsigned char* to = images + row_image(s, row) + at;
-    if (from >= src + s.src_begin && from + vector_bytes <= src + s.src_end) {
-      stage_vector(to, from);
-    } else {  // the vector reaches over the end of the source: only what belongs to the row
-      for (int k = 0; k < vector_bytes; k += unit)
-        if (at + k >= shift && at + k < shift + place.row_bytes)
-          store_word<unit>(to + k, load_word<unit>(from + k));
+    const int32_t end = shift + place.row_bytes;
+    unsigned char* to = images + row_image(s, row);
+    for (int32_t at = lane; at < end; at += vector_bytes << s.row_lane_bits) {
+      if (inside)
+        stage_vector(to + at, start - shift + at);
+      else
+        load_edge<unit>(s, to + at, start - shift + at, src, shift - at, end - at);
     }
   }
 }
 
-// All rows have one alignment and all runs have one: what a thread gathers lies at offsets that it
-// computes once.
+// Gathers one vector, whole or partial, and stores it; offset(k) is where unit k is found.
+template <int unit, class Offset>
+__device__ void store_gathered(char* to, int32_t first, int32_t run_units,
+                               const unsigned char* from, const Offset& offset) {
+  constexpr int units = vector_bytes / unit;
+  if (first >= 0 && first + units <= run_units) {
+    Vector value;
+#pragma unroll
+    for (int k = 0; k < units; ++k) value.put<unit>(k, load_word<unit>(from + offset(k)));
+    store_vector(to, value);
+  } else {
+#pragma unroll
+    for (int k = 0; k < units; ++k)
+      if (first + k >= 0 && first + k < run_units)
+        store_word<unit>(to + k * unit, load_word<unit>(from + offset(k)));
+  }
+}
+
 template <int unit>
-__device__ void store_runs_uniform(const TileSchedule& s, const TilePlace& place, char* dst,
-                                   const char* src, const unsigned char* images) {
+__device__ void store_runs_linear(const TileSchedule& s, const TilePlace& place, char* dst,
+                                  const char* src, const unsigned char* images) {
+  constexpr int units = vector_bytes / unit;
+  const ThreadPlace thread = place_thread(s, threadIdx.x);
+  const unsigned char* from = images + misalignment(src + place.src - place.below) + place.below +
+                              static_cast<int32_t>(thread.vector) * s.vector_image;
+  const int32_t step = s.unit_image;
+  for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
+       first += s.v_stride * units, from += s.v_image) {
+    char* to = dst + place.dst + static_cast<int64_t>(first) * unit;
+    for (uint32_t run = thread.run; run < place.runs; run += tile_threads >> s.v_bits) {
+      const RunPlace at = place_run(s, run);
+      store_gathered<unit>(to + at.dst, first, place.run_units, from + at.image,
+                           [&](int k) { return k * step; });
+    }
+  }
+}
+
+// Words of 4 bytes hold 4 / unit neighbouring runs: their units are sorted in registers.
+template <int unit>
+__device__ void store_runs_by_columns(const TileSchedule& s, const TilePlace& place, char* dst,
+                                      const char* src, const unsigned char* images) {
+  constexpr int units = vector_bytes / unit, runs = 4 / unit;
+  const ThreadPlace thread = place_thread(s, threadIdx.x);
+  const unsigned char* from = images + misalignment(src + place.src) +
+                              static_cast<int32_t>(thread.vector) * s.vector_image;
+  const int32_t step = s.unit_image;
+  for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
+       first += s.v_stride * units, from += s.v_image) {
+    char* to = dst + place.dst + static_cast<int64_t>(first) * unit;
+    for (uint32_t run = thread.run * runs; run < place.runs; run += (tile_threads >> s.v_bits) * runs) {
+      const RunPlace at = place_run(s, run);
+      const unsigned char* column = from + at.image;
+      if (first + units > place.run_units) {
+        for (int r = 0; r < runs; ++r)
+          for (int32_t k = 0; first + k < place.run_units; ++k)
+            store_word<unit>(to + at.dst + r * s.many[0].step + k * unit,
+                             load_word<unit>(column + r * unit + k * step));
+        continue;
+      }
+      Vector values[runs];
+#pragma unroll
+      for (int word = 0; word < 4; ++word) {
+        uint32_t columns[runs];
+#pragma unroll
+        for (int k = 0; k < runs; ++k) columns[k] = load_word<4>(column + (word * runs + k) * step);
+        transpose_units<unit>(columns);
+#pragma unroll
+        for (int r = 0; r < runs; ++r) values[r].word[word] = columns[r];
+      }
+#pragma unroll
+      for (int r = 0; r < runs; ++r) store_vector(to + at.dst + r * s.many[0].step, values[r]);
+    }
+  }
+}
+
+template <int unit>
+__device__ void store_runs_prepared(const TileSchedule& s, const TilePlace& place, char* dst,
+                                    const char* src, const unsigned char* images) {
   constexpr int units = vector_bytes / unit;
   const ThreadPlace thread = place_thread(s, threadIdx.x);
   if (thread.vector >= s.v_stride) return;
-  const int lead = misalignment(dst + place.dst) / unit;
-  const int shift = misalignment(src + place.src - place.below) + place.below;
-  const uint32_t run_stride = tile_threads >> s.v_bits;
+  const int lead = misalignment(dst + place.dst + place_run(s, thread.run).dst) / unit;
+  const auto origin = static_cast<uint32_t>(misalignment(src + place.src - place.below));
   int32_t first = static_cast<int32_t>(thread.vector) * units - lead;
   int32_t offset[units];
 #pragma unroll
-  for (int k = 0; k < units; ++k) offset[k] = uniform_image(s, first + k, shift);
-  for (int32_t moved = 0; first < place.run_units;
-       first += s.v_stride * units, moved += s.v_image) {
-    for (uint32_t run = thread.run; run < place.runs; run += run_stride) {
+  for (int k = 0; k < units; ++k) offset[k] = prepared_image(s, first + k, origin);
+  const unsigned char* from = images + place.below;
+  for (; first < place.run_units; first += s.v_stride * units, from += s.v_image) {
+    char* to = dst + place.dst + static_cast<int64_t>(first) * unit;
+    for (uint32_t run = thread.run; run < place.runs; run += tile_threads >> s.v_bits) {
       const RunPlace at = place_run(s, run);
-      char* to = dst + place.dst + at.dst + static_cast<int64_t>(first) * unit;
-      const unsigned char* from = images + moved + at.image;
-      Vector value;
-      if (first >= 0 && first + units <= place.run_units) {
-#pragma unroll
-        for (int k = 0; k < units; ++k)
-          value.template put<unit>(k, load_word<unit>(from + offset[k]));
-        store_vector(to, value);
-      } else {
-#pragma unroll
-        for (int k = 0; k < units; ++k)
-          if (first + k >= 0 && first + k < place.run_units)
-            store_word<unit>(to + k * unit, load_word<unit>(from + offset[k]));
-      }
+      store_gathered<unit>(to + at.dst, first, place.run_units, from + at.image,
+                           [&](int k) { return offset[k]; });
     }
   }
 }
@@ -71,12 +144,9 @@ __device__ void store_runs_uniform(const TileSchedule& s, const TilePlace& place
 // Writes down where each position of a run is found, whatever the rows' alignments.
 inline __device__ void make_table(const TileSchedule& s, const TilePlace& place, const char* src,
                                   uint16_t* table) {
-  const char* first = src + place.src - place.below;
-  for (uint32_t i = threadIdx.x; i < place.run_units; i += tile_threads) {
-    const RunPosition at = run_position(s, i);
-    const int shift = misalignment(first + row_step(s, at.row)) + place.below;
-    table[i] = static_cast<uint16_t>(row_image(s, at.row) + at.image + shift);
-  }
+  const auto origin = static_cast<uint32_t>(misalignment(src + place.src - place.below));
+  for (uint32_t i = threadIdx.x; i < place.run_units; i += tile_threads)
+    table[i] = static_cast<uint16_t>(position_image(s, i, origin) + place.below);
 }
 
 template <int unit>
@@ -87,44 +157,32 @@ __device__ void store_runs_by_table(const TileSchedule& s, const TilePlace& plac
   const uint32_t groups = table_groups(s, place);
   for (uint32_t group = threadIdx.x >> group_bits; group < groups;
        group += tile_threads >> group_bits) {
-    const auto [vector, run] = place_in_group(s, group, threadIdx.x);
-    if (run >= place.runs) continue;
-    const RunPlace at = place_run(s, run);
+    const ThreadPlace item = place_in_group(s, group, threadIdx.x);
+    if (item.run >= place.runs) continue;
+    const RunPlace at = place_run(s, item.run);
     char* start = dst + place.dst + at.dst;
-    const int32_t first = static_cast<int32_t>(vector) * units - misalignment(start) / unit;
+    const int32_t first = static_cast<int32_t>(item.vector) * units - misalignment(start) / unit;
     if (first >= place.run_units) continue;
-    char* to = start + static_cast<int64_t>(first) * unit;
-    const unsigned char* from = images + at.image;
-    if (first >= 0 && first + units <= place.run_units) {
-      Vector value;
-#pragma unroll
-      for (int k = 0; k < units; ++k)
-        value.template put<unit>(k, load_word<unit>(from + table[first + k]));
-      store_vector(to, value);
-    } else {
-#pragma unroll
-      for (int k = 0; k < units; ++k)
-        if (first + k >= 0 && first + k < place.run_units)
-          store_word<unit>(to + k * unit, load_word<unit>(from + table[first + k]));
-    }
+    store_gathered<unit>(start + static_cast<int64_t>(first) * unit, first, place.run_units,
+                         images + at.image, [&](int k) { return table[first + k]; });
   }
 }
 
-template <int unit, bool uniform>
-__global__ void __launch_bounds__(tile_threads)
+template <int unit, Gather gather>
+__global__ void __launch_bounds__(tile_threads, tile_blocks)
     move_tiles(const __grid_constant__ TileSchedule s, char* dst, const char* src) {
   extern __shared__ uint4 shared[];
   auto* images = reinterpret_cast<unsigned char*>(shared);
+  auto* table = reinterpret_cast<uint16_t*>(images + s.table_offset);
   const TilePlace place = place_tile(s, blockIdx.x);
   load_rows<unit>(s, place, src, images);
-  auto* table = reinterpret_cast<uint16_t*>(images + s.table_offset);
-  if constexpr (!uniform) make_table(s, place, src, table);
+  if constexpr (gather == Gather::table) make_table(s, place, src, table);
   stage_wait();
   __syncthreads();
-  if constexpr (uniform)
-    store_runs_uniform<unit>(s, place, dst, src, images);
-  else
-    store_runs_by_table<unit>(s, place, dst, images, table);
+  if constexpr (gather == Gather::table) store_runs_by_table<unit>(s, place, dst, images, table);
+  if constexpr (gather == Gather::prepared) store_runs_prepared<unit>(s, place, dst, src, images);
+  if constexpr (gather == Gather::linear) store_runs_linear<unit>(s, place, dst, src, images);
+  if constexpr (gather == Gather::columns) store_runs_by_columns<unit>(s, place, dst, src, images);
 }
 
 }  // namespace infini::gpu

@@ -23,8 +23,17 @@ namespace infini::gpu {
 
 constexpr int vector_bytes = 16;
 constexpr int tile_threads = 256;
-constexpr int max_grid_loops = 66;
-constexpr int max_tile_loops = 12;
+constexpr int tile_blocks = 4;      // that a processor should hold at once
+constexpr int max_grid_loops = 10;  // deeper grids are left to the generic schedule
+constexpr int max_tile_loops = 8;
+
+// How a thread finds what it gathers.
+enum class Gather : int32_t {
+  table,     // looks every position up in a table in shared memory; for every tile
+  prepared,  // at offsets that it computes once: its positions have one alignment throughout
+  linear,    // at even distances: one loop, all runs aligned
+  columns,   // as linear, 4 bytes of neighbouring runs at a time (units of 1 and 2 bytes)
+};
 
 // A loop that blocks are spread over.
 struct GridLoop {
@@ -35,19 +44,25 @@ struct GridLoop {
 // A loop inside the tile, as one of the three walks sees it.
 struct TileLoop {
   FastDivisor extent;
-  uint32_t rows;   // how many rows of the image one step goes on
-  int32_t image;   // how many bytes one step goes on inside a row's image
-  int64_t step;    // bytes in src (row walk) or in dst (run walk)
+  uint32_t rows;  // how many rows of the image one step goes on
+  int32_t image;  // how many bytes one step goes on inside a row's image
+  int64_t step;   // bytes in src (row walk) or in dst (run walk)
 };
 
 // Values that differ in the last tile along the loop that the tile cuts: [0] whole, [1] last.
 using Clipped = int32_t[2];
 
 struct TileSchedule {
+  Gather gather;
+  int32_t unit;
+  uint32_t tiles, shared_bytes, table_offset;
   // The grid, fastest loop first. d_cut and s_cut: the grid loops whose last index is a clipped
   // tile, or -1.
   int32_t grid_depth, d_cut, s_cut;
-  uint32_t tiles;
+  int32_t run_depth, runs_depth, row_depth;
+  int64_t dst_offset, src_offset;
+  int64_t src_begin, src_end;  // where reads may go
+  int64_t rows_low, rows_high;  // how far rows start from the first, at most
   // Positions in a dst run (D chain), runs in a tile (loops of S alone), rows of a tile (loops of D
   // alone), and the bytes of one row's image.
   Clipped run_units, runs, rows, row_bytes;
@@ -56,29 +71,21 @@ struct TileSchedule {
   // Row r of the image starts at r·pitch + (r / row_group)·16: the skew that spreads banks.
   uint32_t row_pitch;
   FastDivisor row_group;
-  // 16-byte vectors per row: when all rows start aligned, and when they may start anywhere.
-  FastDivisor row_vectors[2];
-  // All rows of a tile have one alignment; all runs of a tile have one alignment.
-  int32_t rows_uniform, runs_uniform;
-  // Threads in the store walk (uniform): bits of the thread number, from the lowest: v, c, v, c.
+  uint32_t row_lane_bits;  // 2^row_lane_bits threads share a row
+  // Threads in the store walk: bits of the thread number, from the lowest: vector, run, vector, run.
   // Each goes on by v_stride vectors, whose images lie v_image bytes on.
   uint32_t v_low_bits, c_low_bits, v_bits, v_stride;
   int32_t v_image;
-  // Law of the run walk: position q + period_units is found period_image bytes after position q.
-  int32_t period_units, period_image;
-  // Otherwise the images of a run's positions are looked up in a table of 16-bit numbers behind the
-  // image, and groups of 32 threads walk over groups of 2^v_low_bits vectors × 2^c_low_bits runs.
+  // Distances in the images: between neighbouring positions and neighbouring vectors (linear).
+  int32_t unit_image, vector_image;
+  // (table): groups of 2^v_low_bits vectors per run.
   FastDivisor run_groups;
-  uint32_t shared_bytes, table_offset;
-  // Where reads may go.
-  int64_t dst_offset, src_offset, src_begin, src_end;
-  int32_t unit, run_depth, runs_depth, row_depth;
   TileLoop run[max_tile_loops];   // positions in a run: rows, image
   TileLoop many[max_tile_loops];  // runs of a tile: image, step in dst
   TileLoop row[max_tile_loops];   // rows of a tile: step in src
   GridLoop grid[max_grid_loops];
 };
-static_assert(sizeof(TileSchedule) <= 4032, "a kernel argument is at most 4 KB");
+static_assert(sizeof(TileSchedule) <= 2048, "kernel arguments travel with every launch");
 
 // Where one tile lies and how far it reaches.
 struct TilePlace {
@@ -106,10 +113,16 @@ constexpr TilePlace place_tile(const TileSchedule& s, uint32_t tile) {
   return place;
 }
 
+// The digit of loop i of `depth`; the last loop takes what is left.
+constexpr uint32_t loop_digit(uint32_t& n, const TileLoop& loop, bool last) {
+  return last ? n : take_digit(n, loop.extent);
+}
+
 // The src offset of a row from the tile's first.
 constexpr int64_t row_step(const TileSchedule& s, uint32_t row) {
   int64_t step = 0;
-  for (int i = 0; i < s.row_depth; ++i) step += take_digit(row, s.row[i].extent) * s.row[i].step;
+  for (int i = 0; i < s.row_depth; ++i)
+    step += loop_digit(row, s.row[i], i + 1 == s.row_depth) * s.row[i].step;
   return step;
 }
 
@@ -117,27 +130,25 @@ constexpr uint32_t row_image(const TileSchedule& s, uint32_t row) {
   return row * s.row_pitch + divide(row, s.row_group) * vector_bytes;
 }
 
-struct RunPosition {
-  uint32_t row;
-  int32_t image;  // inside the row, may be negative until `below` is added
-};
-
-// Where position `unit` of a run is found; goes on linearly past the end of the run.
-constexpr RunPosition run_position(const TileSchedule& s, uint32_t unit) {
-  RunPosition at{0, 0};
+// Where position `unit` of a run is found in the images, when the tile's lowest address lies `origin`
+// bytes past a 16-byte boundary. Goes on evenly past the end of the run.
+constexpr int32_t position_image(const TileSchedule& s, uint32_t unit, uint32_t origin) {
+  uint32_t row = 0;
+  int32_t image = 0;
   for (int i = 0; i < s.run_depth; ++i) {
-    const uint32_t digit = i + 1 < s.run_depth ? take_digit(unit, s.run[i].extent) : unit;
-    at.row += digit * s.run[i].rows;
-    at.image += static_cast<int32_t>(digit) * s.run[i].image;
+    const uint32_t digit = loop_digit(unit, s.run[i], i + 1 == s.run_depth);
+    row += digit * s.run[i].rows;
+    image += static_cast<int32_t>(digit) * s.run[i].image;
   }
-  return at;
+  const uint32_t shift = (origin + static_cast<uint32_t>(row_step(s, row))) & (vector_bytes - 1);
+  return static_cast<int32_t>(row_image(s, row) + shift) + image;
 }
 
-// The image of position `unit` when all rows start `shift` bytes into their image.
-constexpr int32_t uniform_image(const TileSchedule& s, int32_t unit, int32_t shift) {
-  const int32_t wrap = unit < 0 ? 1 : 0;  // positions before the run: by the law of the period
-  const RunPosition at = run_position(s, static_cast<uint32_t>(unit + wrap * s.period_units));
-  return static_cast<int32_t>(row_image(s, at.row)) + at.image + shift - wrap * s.period_image;
+// The same for a thread that goes on by v_stride vectors: also right for positions before the run.
+constexpr int32_t prepared_image(const TileSchedule& s, int32_t unit, uint32_t origin) {
+  if (unit >= 0) return position_image(s, static_cast<uint32_t>(unit), origin);
+  const auto stride = static_cast<int32_t>(s.v_stride) * (vector_bytes / s.unit);
+  return position_image(s, static_cast<uint32_t>(unit + stride), origin) - s.v_image;
 }
 
 struct RunPlace {
@@ -149,14 +160,14 @@ struct RunPlace {
 constexpr RunPlace place_run(const TileSchedule& s, uint32_t run) {
   RunPlace place{0, 0};
   for (int i = 0; i < s.runs_depth; ++i) {
-    const uint32_t digit = take_digit(run, s.many[i].extent);
+    const uint32_t digit = loop_digit(run, s.many[i], i + 1 == s.runs_depth);
     place.dst += digit * s.many[i].step;
     place.image += static_cast<int32_t>(digit) * s.many[i].image;
   }
   return place;
 }
 
-// The first vector and the first run of a thread in the uniform store walk.
+// The vector and the run (in columns: the group of runs) that a thread starts with.
 struct ThreadPlace {
   uint32_t vector, run;
 };
@@ -183,6 +194,13 @@ constexpr ThreadPlace place_in_group(const TileSchedule& s, uint32_t group, uint
   const uint32_t c_low = (thread >> s.v_low_bits) & ((1u << s.c_low_bits) - 1);
   const uint32_t vectors = take_digit(group, s.run_groups);
   return {(vectors << s.v_low_bits) | v_low, (group << s.c_low_bits) | c_low};
+}
+
+// Linear gathering wants dst addresses that are multiples of the vector, columns also src addresses
+// that are multiples of 4. When the bases are not, the same schedule runs as `prepared`.
+constexpr bool bases_allow(Gather gather, uintptr_t dst, uintptr_t src) {
+  if (gather == Gather::columns && src % 4 != 0) return false;
+  return gather < Gather::linear || dst % vector_bytes == 0;
 }
 
 }  // namespace infini::gpu

@@ -17,7 +17,10 @@ constexpr int64_t dense_step = 16;
 // About `wanted` of `extent`, such that the pieces are nearly equal and, where the others steps
 // leave them aligned, cover whole sectors.
 int64_t even_piece(int64_t extent, int64_t wanted, int64_t step, bool sectors) {
+  // A stretch that starts anywhere touches one vector more: leave room for it.
+  if (!sectors && wanted * step > 2 * dense_step) wanted -= ceil_div(dense_step - 1, step);
   if (wanted >= extent) return extent;
+  wanted = std::max<int64_t>(wanted, 1);
   const int64_t granule = sectors ? sector_bytes / std::gcd(sector_bytes, step) : 1;
   const int64_t piece = ceil_div(extent, ceil_div(extent, wanted));
   return std::min(extent, round_up(piece, granule));

@@ -102,6 +102,26 @@ __device__ inline Vector shift_together(const Vector& low, const Vector& high, i
   return result;
 }
 
+// 4 / unit words of 4 bytes as a square of units: rows become columns.
+template <int unit>
+__device__ void transpose_units(uint32_t (&words)[4 / unit]) {
+  if constexpr (unit == 2) {
+    const uint32_t low = permute_bytes(words[0], words[1], 0x5410);
+    words[1] = permute_bytes(words[0], words[1], 0x7632);
+    words[0] = low;
+  } else {
+    static_assert(unit == 1);
+    const uint32_t low01 = permute_bytes(words[0], words[1], 0x5140);
+    const uint32_t low23 = permute_bytes(words[2], words[3], 0x5140);
+    const uint32_t high01 = permute_bytes(words[0], words[1], 0x7362);
+    const uint32_t high23 = permute_bytes(words[2], words[3], 0x7362);
+    words[0] = permute_bytes(low01, low23, 0x5410);
+    words[1] = permute_bytes(low01, low23, 0x7632);
+    words[2] = permute_bytes(high01, high23, 0x5410);
+    words[3] = permute_bytes(high01, high23, 0x7632);
+  }
+}
+
 __device__ inline int misalignment(const void* p) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(p) & (vector_bytes - 1));
 }

@@ -17,6 +17,10 @@ inline constexpr const char* vendor_name = "nvidia";
 inline constexpr const char* vendor_title = "CUDA";
 inline constexpr infiniDevice_t vendor_kind = INFINI_DEVICE_NVIDIA;
 
+// What a block may use without asking, and how much it moves at a time.
+inline constexpr int shared_bytes_per_block = 48 * 1024;
+inline constexpr int tile_bytes = 32 * 1024;
+
 using Status = cudaError_t;
 using Stream = cudaStream_t;
 using Event = cudaEvent_t;
@@ -138,6 +142,11 @@ __device__ inline void stage_vector(void* shared, const void* global) {
 #else
   *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
 #endif
+}
+
+// Byte i of the result is the byte of high:low that hexadecimal digit i of `selector` names.
+__device__ inline uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector) {
+  return __byte_perm(low, high, selector);
 }
 
 __device__ inline void stage_wait() {
