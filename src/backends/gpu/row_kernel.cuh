@@ -7,63 +7,64 @@
 
 namespace infini::gpu {
 
-// A row as one thread sees it.
-struct Row {
-  char* to;          // where vector 0 lies, aligned
-  const char* from;  // the aligned vector of src that holds the first byte of vector 0
-  RowSpan span;
+// One thread's vector of a row.
+template <int unit>
+struct RowVector {
+  static constexpr int units = vector_bytes / unit;
+  int64_t start;         // where the vector lies in the row
+  int32_t first, count;  // the units of it that belong to the row
+  Vector value;
 
-  __device__ Row(const RowSchedule& s, uint32_t number, char* dst, const char* src) {
-    const RowPlace place = place_row(s, number);
-    span = row_span(s, reinterpret_cast<uintptr_t>(dst + place.dst),
-                    reinterpret_cast<uintptr_t>(src + place.src),
-                    reinterpret_cast<uintptr_t>(src + s.src_begin),
-                    reinterpret_cast<uintptr_t>(src + s.src_end));
-    to = dst + place.dst - span.lead;
-    from = src + place.src - span.lead - span.shift;
+  __device__ void fetch(const RowSchedule& s, const RowPlace& row, int64_t v, const char* dst,
+                        const char* src) {
+    const RowPart part = row_part(s, v, misalignment(dst + row.dst));
+    start = part.start;
+    first = static_cast<int32_t>(part.from - part.start) / unit;
+    count = part.to > part.from ? static_cast<int32_t>(part.to - part.from) / unit : 0;
+    const char* from = src + row.src + part.start;
+    const int shift = misalignment(from);
+    if (count == units && row_vectors_inside(s, from - shift - src, shift)) {
+      value = load_vector(from - shift);
+      if (shift != 0) value = shift_together(value, load_vector(from - shift + vector_bytes), shift);
+    } else {
+#pragma unroll
+      for (int k = 0; k < units; ++k)
+        value.put<unit>(k, has(k) ? load_word<unit>(from + k * unit) : Word<unit>{});
+    }
   }
 
-  __device__ bool is_whole(int64_t v) const {
-    return v >= span.whole_begin && v < span.whole_end;
-  }
+  __device__ bool has(int k) const { return k >= first && k < first + count; }
 
-  __device__ Vector fetch(int64_t v) const {
-    const Vector low = load_vector(from + v * vector_bytes);
-    if (span.shift == 0) return low;
-    return shift_together(low, load_vector(from + (v + 1) * vector_bytes), span.shift);
-  }
-
-  template <int unit>
-  __device__ void move_part(const RowSchedule& s, int64_t v) const {
-    const RowPart part = row_part(s, span, v);
-    for (int64_t i = part.from + span.lead; i < part.to + span.lead; i += unit)
-      store_word<unit>(to + i, load_word<unit>(from + span.shift + i));
+  __device__ void store(char* row) const {
+    if (count == units) {
+      store_vector(row + start, value);
+    } else {
+#pragma unroll
+      for (int k = 0; k < units; ++k)
+        if (has(k)) store_word<unit>(row + start + k * unit, value.template get<unit>(k));
+    }
   }
 };
 
-// One long row after the other: the whole block is at one row, so what belongs to the row is
-// computed once.
+// One long row after the other: the whole block is at one row. Rows that repeat the source of the
+// one before are only written.
 template <int unit>
 __device__ void move_one_by_one(const RowSchedule& s, uint32_t first_row, uint32_t rows,
                                 int64_t skipped, uint32_t count, char* dst, const char* src) {
-  for (uint32_t r = 0; r < rows; ++r) {
-    const Row row(s, first_row + r, dst, src);
-    for (uint32_t begin = threadIdx.x; begin < count; begin += row_threads * row_batch) {
-      Vector values[row_batch];
+  for (uint32_t begin = threadIdx.x; begin < count; begin += row_threads * row_batch) {
+    RowVector<unit> batch[row_batch];
+    int64_t last_src = 0;
+    for (uint32_t r = 0; r < rows; ++r) {
+      const RowPlace row = place_row(s, first_row + r);
+      const bool repeated = r > 0 && s.runs_uniform && row.src == last_src;
+      last_src = row.src;
 #pragma unroll
-      for (int k = 0; k < row_batch; ++k) {
-        const int64_t v = skipped + begin + k * row_threads;
-        if (row.is_whole(v) && begin + k * row_threads < count) values[k] = row.fetch(v);
-      }
+      for (int k = 0; k < row_batch; ++k)
+        if (!repeated && begin + k * row_threads < count)
+          batch[k].fetch(s, row, skipped + begin + k * row_threads, dst, src);
 #pragma unroll
-      for (int k = 0; k < row_batch; ++k) {
-        const int64_t v = skipped + begin + k * row_threads;
-        if (begin + k * row_threads >= count) continue;
-        if (row.is_whole(v))
-          store_vector(row.to + v * vector_bytes, values[k]);
-        else
-          row.move_part<unit>(s, v);
-      }
+      for (int k = 0; k < row_batch; ++k)
+        if (begin + k * row_threads < count) batch[k].store(dst + row.dst);
     }
   }
 }
@@ -73,26 +74,20 @@ __device__ void move_side_by_side(const RowSchedule& s, uint32_t first_row, uint
                                   const FastDivisor& vectors, char* dst, const char* src) {
   const uint32_t count = rows * vectors.divisor;
   for (uint32_t begin = threadIdx.x; begin < count; begin += row_threads * row_batch) {
-    char* to[row_batch];
-    Vector values[row_batch];
+    RowVector<unit> batch[row_batch];
+    int64_t row_dst[row_batch];
 #pragma unroll
     for (int k = 0; k < row_batch; ++k) {
       const uint32_t i = begin + k * row_threads;
-      to[k] = nullptr;
       if (i >= count) continue;
       const uint32_t number = divide(i, vectors);
-      const uint32_t v = i - number * vectors.divisor;
-      const Row row(s, first_row + number, dst, src);
-      if (row.is_whole(v)) {
-        values[k] = row.fetch(v);
-        to[k] = row.to + v * vector_bytes;
-      } else {
-        row.move_part<unit>(s, v);
-      }
+      const RowPlace row = place_row(s, first_row + number);
+      batch[k].fetch(s, row, i - number * vectors.divisor, dst, src);
+      row_dst[k] = row.dst;
     }
 #pragma unroll
     for (int k = 0; k < row_batch; ++k)
-      if (to[k] != nullptr) store_vector(to[k], values[k]);
+      if (begin + k * row_threads < count) batch[k].store(dst + row_dst[k]);
   }
 }
 

@@ -19,8 +19,8 @@ constexpr int segment_vectors = row_threads * row_batch;
 struct RowSchedule {
   int32_t unit, depth;
   uint32_t blocks, rows, rows_per_block;
-  // Rows of at least half a block's threads are walked one after the other, in segments where they
-  // are long; shorter ones side by side.
+  // Rows that fill a block's threads are walked one after the other, in segments where they are
+  // long; shorter ones side by side.
   int32_t one_by_one;
   int32_t runs_uniform;  // all rows of dst have one alignment
   int64_t row_bytes, dst_offset, src_offset, src_begin, src_end;
@@ -44,41 +44,20 @@ constexpr RowPlace place_row(const RowSchedule& s, uint32_t row) {
   return place;
 }
 
-// How a row lies in aligned vectors of dst: vector v covers bytes [16·v - lead, 16·v - lead + 16) of
-// the row. Vectors in [whole_begin, whole_end) belong to the row entirely, and the one or two
-// vectors of src that they need lie inside the source.
-struct RowSpan {
-  int32_t lead, shift;  // misalignment of dst, and of the src bytes of vector 0
-  int64_t whole_begin, whole_end, end;
+// The part of a row that belongs to one vector: bytes [from, to) of the row. The vector starts at
+// byte 16·v - lead of the row, where lead = dst address of the row modulo 16.
+struct RowPart {
+  int64_t start, from, to;
 };
 
-// dst and src: the addresses of the row; src_low and src_high: where reads may go.
-constexpr RowSpan row_span(const RowSchedule& s, uintptr_t dst, uintptr_t src, uintptr_t src_low,
-                           uintptr_t src_high) {
-  RowSpan span{};
-  span.lead = static_cast<int32_t>(dst % vector_bytes);
-  const uintptr_t first = src - static_cast<uintptr_t>(span.lead);  // src bytes of vector 0
-  span.shift = static_cast<int32_t>(first % vector_bytes);
-  const uintptr_t aligned = first - static_cast<uintptr_t>(span.shift);
-  span.end = (s.row_bytes + span.lead + vector_bytes - 1) / vector_bytes;
-  span.whole_begin = span.lead == 0 ? 0 : 1;
-  while (aligned + static_cast<uintptr_t>(span.whole_begin * vector_bytes) < src_low)
-    ++span.whole_begin;  // twice at most
-  span.whole_end = (s.row_bytes + span.lead) / vector_bytes;
-  const int64_t reads = span.shift == 0 ? 1 : 2;
-  const auto room = static_cast<int64_t>(src_high - aligned) / vector_bytes - reads + 1;
-  if (room < span.whole_end) span.whole_end = room;
-  return span;
+constexpr RowPart row_part(const RowSchedule& s, int64_t v, int lead) {
+  const int64_t start = v * vector_bytes - lead, end = start + vector_bytes;
+  return {start, start < 0 ? 0 : start, end < s.row_bytes ? end : s.row_bytes};
 }
 
-// The bytes [from, to) of the row that belong to vector v.
-struct RowPart {
-  int64_t from, to;
-};
-
-constexpr RowPart row_part(const RowSchedule& s, const RowSpan& span, int64_t v) {
-  const int64_t start = v * vector_bytes - span.lead, end = start + vector_bytes;
-  return {start < 0 ? 0 : start, end < s.row_bytes ? end : s.row_bytes};
+// May the vector of src at this offset (and the next, when the bytes lie shifted) be read whole?
+constexpr bool row_vectors_inside(const RowSchedule& s, int64_t offset, int shift) {
+  return offset >= s.src_begin && offset + (shift == 0 ? 1 : 2) * vector_bytes <= s.src_end;
 }
 
 }  // namespace infini::gpu

@@ -133,9 +133,9 @@ void Interpreter::store_runs_linear(const TileSchedule& s, const TilePlace& plac
                  static_cast<int32_t>(thread.vector) * s.vector_image;
   for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
        first += static_cast<int32_t>(s.v_stride) * units, from += s.v_image) {
-    for (uint32_t run = thread.run * runs; run < static_cast<uint32_t>(place.runs);
-         run += (tile_threads >> s.v_bits) * runs) {
-      const RunPlace at = place_run(s, run);
+    for (RunWalk walk = walk_runs(s, thread.run * runs, (tile_threads >> s.v_bits) * runs);
+         walk.run < static_cast<uint32_t>(place.runs); next_run(s, walk)) {
+      const RunPlace at = walk.at;
       for (int r = 0; r < runs; ++r) {
         const int64_t to = dst_base_ + place.dst + at.dst + r * s.many[0].step;
         store_vector(place, s.unit, to + int64_t{first} * s.unit, first, [&](int k) {
@@ -159,9 +159,9 @@ void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& pl
   int64_t from = place.below;
   for (int32_t first = start; first < place.run_units;
        first += static_cast<int32_t>(s.v_stride) * units, from += s.v_image) {
-    for (uint32_t run = thread.run; run < static_cast<uint32_t>(place.runs);
-         run += tile_threads >> s.v_bits) {
-      const RunPlace at = place_run(s, run);
+    for (RunWalk walk = walk_runs(s, thread.run, tile_threads >> s.v_bits);
+         walk.run < static_cast<uint32_t>(place.runs); next_run(s, walk)) {
+      const RunPlace at = walk.at;
       const int64_t to = dst_base_ + place.dst + at.dst + int64_t{first} * s.unit;
       store_vector(place, s.unit, to, first, [&](int k) {
         return from + at.image + prepared_image(s, start + k, origin);
@@ -211,22 +211,21 @@ void Interpreter::run(const TileSchedule& s) {
 
 void Interpreter::move_row_part(const RowSchedule& s, const RowPlace& row, int64_t v) {
   const int64_t dst = dst_base_ + row.dst, src = src_base_ + row.src;
-  const RowSpan span = row_span(s, static_cast<uintptr_t>(dst), static_cast<uintptr_t>(src),
-                                static_cast<uintptr_t>(src_base_ + s.src_begin),
-                                static_cast<uintptr_t>(src_base_ + s.src_end));
-  if (v < span.whole_begin || v >= span.whole_end) {
-    const RowPart part = row_part(s, span, v);
+  const RowPart part = row_part(s, v, misalignment(dst));
+  const int64_t from = src + part.start;
+  const int shift = misalignment(from);
+  const bool whole = part.to - part.from == vector_bytes &&
+                     row_vectors_inside(s, from - shift - src_base_, shift);
+  if (!whole) {
     for (int64_t i = part.from; i < part.to; i += s.unit) store(dst + i, load(src + i, s.unit));
     return;
   }
-  const int64_t from = src - span.lead - span.shift + v * vector_bytes;
-  Bytes both = load(from, vector_bytes);
-  if (span.shift != 0) {
-    const Bytes high = load(from + vector_bytes, vector_bytes);
+  Bytes both = load(from - shift, vector_bytes);
+  if (shift != 0) {
+    const Bytes high = load(from - shift + vector_bytes, vector_bytes);
     both.insert(both.end(), high.begin(), high.end());
   }
-  store(dst - span.lead + v * vector_bytes,
-        Bytes(both.begin() + span.shift, both.begin() + span.shift + vector_bytes));
+  store(dst + part.start, Bytes(both.begin() + shift, both.begin() + shift + vector_bytes));
 }
 
 void Interpreter::run(const RowSchedule& s) {

@@ -45,10 +45,10 @@ __device__ void load_rows(const TileSchedule& s, const TilePlace& place, const c
 
 // Gathers one vector, whole or partial, and stores it; offset(k) is where unit k is found.
 template <int unit, class Offset>
-__device__ void store_gathered(char* to, int32_t first, int32_t run_units,
+__device__ void store_gathered(char* to, bool whole, int32_t first, int32_t run_units,
                                const unsigned char* from, const Offset& offset) {
   constexpr int units = vector_bytes / unit;
-  if (first >= 0 && first + units <= run_units) {
+  if (whole) {
     Vector value;
 #pragma unroll
     for (int k = 0; k < units; ++k) value.put<unit>(k, load_word<unit>(from + offset(k)));
@@ -61,6 +61,19 @@ __device__ void store_gathered(char* to, int32_t first, int32_t run_units,
   }
 }
 
+// The vectors that start at `first` of all runs of one thread.
+template <int unit, class Offset>
+__device__ void store_vectors(const TileSchedule& s, const TilePlace& place, char* dst,
+                              const unsigned char* from, int32_t first, uint32_t first_run,
+                              const Offset& offset) {
+  const bool whole = first >= 0 && first + vector_bytes / unit <= place.run_units;
+  char* to = dst + place.dst + static_cast<int64_t>(first) * unit;
+  for (RunWalk walk = walk_runs(s, first_run, tile_threads >> s.v_bits); walk.run < place.runs;
+       next_run(s, walk))
+    store_gathered<unit>(to + walk.at.dst, whole, first, place.run_units, from + walk.at.image,
+                         offset);
+}
+
 template <int unit>
 __device__ void store_runs_linear(const TileSchedule& s, const TilePlace& place, char* dst,
                                   const char* src, const unsigned char* images) {
@@ -70,17 +83,29 @@ __device__ void store_runs_linear(const TileSchedule& s, const TilePlace& place,
                               static_cast<int32_t>(thread.vector) * s.vector_image;
   const int32_t step = s.unit_image;
   for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
-       first += s.v_stride * units, from += s.v_image) {
-    char* to = dst + place.dst + static_cast<int64_t>(first) * unit;
-    for (uint32_t run = thread.run; run < place.runs; run += tile_threads >> s.v_bits) {
-      const RunPlace at = place_run(s, run);
-      store_gathered<unit>(to + at.dst, first, place.run_units, from + at.image,
-                           [&](int k) { return k * step; });
-    }
-  }
+       first += s.v_stride * units, from += s.v_image)
+    store_vectors<unit>(s, place, dst, from, first, thread.run, [&](int k) { return k * step; });
 }
 
 // Words of 4 bytes hold 4 / unit neighbouring runs: their units are sorted in registers.
+template <int unit>
+__device__ void store_columns(const TileSchedule& s, char* to, const unsigned char* from) {
+  constexpr int runs = 4 / unit;
+  const int32_t step = s.unit_image;
+  Vector values[runs];
+#pragma unroll
+  for (int word = 0; word < 4; ++word) {
+    uint32_t columns[runs];
+#pragma unroll
+    for (int k = 0; k < runs; ++k) columns[k] = load_word<4>(from + (word * runs + k) * step);
+    transpose_units<unit>(columns);
+#pragma unroll
+    for (int r = 0; r < runs; ++r) values[r].word[word] = columns[r];
+  }
+#pragma unroll
+  for (int r = 0; r < runs; ++r) store_vector(to + r * s.many[0].step, values[r]);
+}
+
 template <int unit>
 __device__ void store_runs_by_columns(const TileSchedule& s, const TilePlace& place, char* dst,
                                       const char* src, const unsigned char* images) {
@@ -88,32 +113,20 @@ __device__ void store_runs_by_columns(const TileSchedule& s, const TilePlace& pl
   const ThreadPlace thread = place_thread(s, threadIdx.x);
   const unsigned char* from = images + misalignment(src + place.src) +
                               static_cast<int32_t>(thread.vector) * s.vector_image;
-  const int32_t step = s.unit_image;
   for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
        first += s.v_stride * units, from += s.v_image) {
     char* to = dst + place.dst + static_cast<int64_t>(first) * unit;
-    for (uint32_t run = thread.run * runs; run < place.runs; run += (tile_threads >> s.v_bits) * runs) {
-      const RunPlace at = place_run(s, run);
-      const unsigned char* column = from + at.image;
-      if (first + units > place.run_units) {
+    const bool whole = first + units <= place.run_units;
+    for (RunWalk walk = walk_runs(s, thread.run * runs, (tile_threads >> s.v_bits) * runs);
+         walk.run < place.runs; next_run(s, walk)) {
+      if (whole) {
+        store_columns<unit>(s, to + walk.at.dst, from + walk.at.image);
+      } else {
         for (int r = 0; r < runs; ++r)
-          for (int32_t k = 0; first + k < place.run_units; ++k)
-            store_word<unit>(to + at.dst + r * s.many[0].step + k * unit,
-                             load_word<unit>(column + r * unit + k * step));
-        continue;
+          store_gathered<unit>(to + walk.at.dst + r * s.many[0].step, false, first,
+                               place.run_units, from + walk.at.image + r * unit,
+                               [&](int k) { return k * s.unit_image; });
       }
-      Vector values[runs];
-#pragma unroll
-      for (int word = 0; word < 4; ++word) {
-        uint32_t columns[runs];
-#pragma unroll
-        for (int k = 0; k < runs; ++k) columns[k] = load_word<4>(column + (word * runs + k) * step);
-        transpose_units<unit>(columns);
-#pragma unroll
-        for (int r = 0; r < runs; ++r) values[r].word[word] = columns[r];
-      }
-#pragma unroll
-      for (int r = 0; r < runs; ++r) store_vector(to + at.dst + r * s.many[0].step, values[r]);
     }
   }
 }
@@ -131,14 +144,8 @@ __device__ void store_runs_prepared(const TileSchedule& s, const TilePlace& plac
 #pragma unroll
   for (int k = 0; k < units; ++k) offset[k] = prepared_image(s, first + k, origin);
   const unsigned char* from = images + place.below;
-  for (; first < place.run_units; first += s.v_stride * units, from += s.v_image) {
-    char* to = dst + place.dst + static_cast<int64_t>(first) * unit;
-    for (uint32_t run = thread.run; run < place.runs; run += tile_threads >> s.v_bits) {
-      const RunPlace at = place_run(s, run);
-      store_gathered<unit>(to + at.dst, first, place.run_units, from + at.image,
-                           [&](int k) { return offset[k]; });
-    }
-  }
+  for (; first < place.run_units; first += s.v_stride * units, from += s.v_image)
+    store_vectors<unit>(s, place, dst, from, first, thread.run, [&](int k) { return offset[k]; });
 }
 
 // Writes down where each position of a run is found, whatever the rows' alignments.
@@ -163,8 +170,10 @@ __device__ void store_runs_by_table(const TileSchedule& s, const TilePlace& plac
     char* start = dst + place.dst + at.dst;
     const int32_t first = static_cast<int32_t>(item.vector) * units - misalignment(start) / unit;
     if (first >= place.run_units) continue;
-    store_gathered<unit>(start + static_cast<int64_t>(first) * unit, first, place.run_units,
-                         images + at.image, [&](int k) { return table[first + k]; });
+    const bool whole = first >= 0 && first + units <= place.run_units;
+    store_gathered<unit>(start + static_cast<int64_t>(first) * unit, whole, first,
+                         place.run_units, images + at.image,
+                         [&](int k) { return table[first + k]; });
   }
 }
 

@@ -176,6 +176,7 @@ class Layouter {
       period_step_ = outer.rows == inner_rows ? steps * s.row[s.row_depth - 1].step : uneven;
     s.unit_image = outer.rows > 0 ? static_cast<int32_t>(pitch) : outer.image;
     s.vector_image = static_cast<int32_t>(period_image_);
+    s.rows_even = rows_even();
     s.row_lane_bits = std::min(thread_bits, bits_for(ceil_div(rows_even() ? s.row_bytes[0] : room,
                                                               vector_bytes)));
   }

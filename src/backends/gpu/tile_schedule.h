@@ -72,6 +72,7 @@ struct TileSchedule {
   uint32_t row_pitch;
   FastDivisor row_group;
   uint32_t row_lane_bits;  // 2^row_lane_bits threads share a row
+  int32_t rows_even;       // all rows of a tile have one alignment
   // Threads in the store walk: bits of the thread number, from the lowest: vector, run, vector, run.
   // Each goes on by v_stride vectors, whose images lie v_image bytes on.
   uint32_t v_low_bits, c_low_bits, v_bits, v_stride;
@@ -118,8 +119,10 @@ constexpr uint32_t loop_digit(uint32_t& n, const TileLoop& loop, bool last) {
   return last ? n : take_digit(n, loop.extent);
 }
 
-// The src offset of a row from the tile's first.
+// The src offset of a row from the tile's first. Most tiles have one loop of rows: worth a shortcut,
+// here and in the walks below.
 constexpr int64_t row_step(const TileSchedule& s, uint32_t row) {
+  if (s.row_depth == 1) return row * s.row[0].step;
   int64_t step = 0;
   for (int i = 0; i < s.row_depth; ++i)
     step += loop_digit(row, s.row[i], i + 1 == s.row_depth) * s.row[i].step;
@@ -133,14 +136,17 @@ constexpr uint32_t row_image(const TileSchedule& s, uint32_t row) {
 // Where position `unit` of a run is found in the images, when the tile's lowest address lies `origin`
 // bytes past a 16-byte boundary. Goes on evenly past the end of the run.
 constexpr int32_t position_image(const TileSchedule& s, uint32_t unit, uint32_t origin) {
-  uint32_t row = 0;
-  int32_t image = 0;
-  for (int i = 0; i < s.run_depth; ++i) {
-    const uint32_t digit = loop_digit(unit, s.run[i], i + 1 == s.run_depth);
-    row += digit * s.run[i].rows;
-    image += static_cast<int32_t>(digit) * s.run[i].image;
+  const uint32_t digit = loop_digit(unit, s.run[0], s.run_depth <= 1);
+  uint32_t row = digit * s.run[0].rows;
+  int32_t image = static_cast<int32_t>(digit) * s.run[0].image;
+  for (int i = 1; i < s.run_depth; ++i) {
+    const uint32_t next = loop_digit(unit, s.run[i], i + 1 == s.run_depth);
+    row += next * s.run[i].rows;
+    image += static_cast<int32_t>(next) * s.run[i].image;
   }
-  const uint32_t shift = (origin + static_cast<uint32_t>(row_step(s, row))) & (vector_bytes - 1);
+  uint32_t shift = origin;
+  if (!s.rows_even)
+    shift = (origin + static_cast<uint32_t>(row_step(s, row))) & (vector_bytes - 1);
   return static_cast<int32_t>(row_image(s, row) + shift) + image;
 }
 
@@ -165,6 +171,29 @@ constexpr RunPlace place_run(const TileSchedule& s, uint32_t run) {
     place.image += static_cast<int32_t>(digit) * s.many[i].image;
   }
   return place;
+}
+
+// A walk over the runs first, first + stride, ... of a tile.
+struct RunWalk {
+  uint32_t run, stride;
+  RunPlace at, step;  // step: from one run to the next where that is constant
+};
+
+constexpr RunWalk walk_runs(const TileSchedule& s, uint32_t first, uint32_t stride) {
+  RunWalk walk{first, stride, place_run(s, first), {0, 0}};
+  if (s.runs_depth == 1)
+    walk.step = {stride * s.many[0].step, static_cast<int32_t>(stride) * s.many[0].image};
+  return walk;
+}
+
+constexpr void next_run(const TileSchedule& s, RunWalk& walk) {
+  walk.run += walk.stride;
+  if (s.runs_depth <= 1) {
+    walk.at.dst += walk.step.dst;
+    walk.at.image += walk.step.image;
+  } else {
+    walk.at = place_run(s, walk.run);
+  }
 }
 
 // The vector and the run (in columns: the group of runs) that a thread starts with.
