@@ -19,7 +19,7 @@ inline constexpr infiniDevice_t vendor_kind = INFINI_DEVICE_NVIDIA;
 
 // What a block may use without asking, and how much it moves at a time.
 inline constexpr int shared_bytes_per_block = 48 * 1024;
-inline constexpr int tile_bytes = 32 * 1024;
+inline constexpr int tile_bytes = 24 * 1024;
 
 using Status = cudaError_t;
 using Stream = cudaStream_t;
