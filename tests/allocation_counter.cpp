@@ -5,14 +5,16 @@
 #include <cstdlib>
 #include <new>
 
-static std::atomic<int64_t> count{0};
+static std::atomic<int64_t> count{0}, until_failure{0};
 
 namespace infini::test {
 int64_t allocation_count() { return count.load(); }
+void fail_allocation(int64_t n) { until_failure = n; }
 }  // namespace infini::test
 
 void* operator new(size_t size) {
   ++count;
+  if (until_failure.load() > 0 && --until_failure == 0) throw std::bad_alloc();
   if (void* p = std::malloc(size)) return p;
   throw std::bad_alloc();
 }

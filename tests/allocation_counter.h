@@ -1,4 +1,4 @@
-// Counts every operator new of the program that links allocation_counter.cpp.
+// Counts every operator new of the program that links allocation_counter.cpp, and makes one fail.
 #pragma once
 
 #include <cstdint>
@@ -6,5 +6,7 @@
 namespace infini::test {
 
 int64_t allocation_count();
+// The n-th allocation from now on throws std::bad_alloc (n = 1: the next); 0: none does.
+void fail_allocation(int64_t n);
 
 }  // namespace infini::test

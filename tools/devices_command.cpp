@@ -27,14 +27,18 @@ void print_devices(infiniDevice_t kind, int count) {
 
 int run_devices(Arguments& arguments) {
   arguments.rest();
+  std::string not_built;
   for (int i = 0; i < INFINI_DEVICE_TYPE_COUNT; ++i) {
     const auto kind = static_cast<infiniDevice_t>(i);
     std::string why;
     if (const int count = device_count(kind, &why))
       print_devices(kind, count);
+    else if (find_backend(kind) == nullptr && why.find("does not exist") != std::string::npos)
+      not_built += (not_built.empty() ? "" : ", ") + std::string(device_kind_name(kind));
     else
       std::printf("%-9s -  %s\n", device_kind_name(kind), why.c_str());
   }
+  if (!not_built.empty()) std::printf("not in this build: %s\n", not_built.c_str());
   return 0;
 }
 

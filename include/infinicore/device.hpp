@@ -38,7 +38,10 @@ class INFINI_EXPORT Device {
   // "nvidia"
   static std::string toString(Type type);
 
-  friend bool operator==(const Device&, const Device&) = default;
+  friend bool operator==(const Device& a, const Device& b) {
+    return a.type_ == b.type_ && a.index_ == b.index_;
+  }
+  friend bool operator!=(const Device& a, const Device& b) { return !(a == b); }
 
  private:
   Type type_;

@@ -22,6 +22,7 @@ namespace infini {
 template <class Head, class Payload>
 struct Cell {
   Head head;
+  Cell* next_free;  // in the queue of free cells
   alignas(Payload) std::byte storage[sizeof(Payload)];
 
   Payload& payload() { return *std::launder(reinterpret_cast<Payload*>(storage)); }
@@ -71,29 +72,33 @@ class Cells {
   }
 
  private:
-  static constexpr size_t quarantine = 64;
+  static constexpr size_t quarantine = 64;  // free cells that stay out of use
 
   CellType* take() {
     std::lock_guard lock(mutex_);
-    if (free_.size() > quarantine) {
-      CellType* cell = free_.front();
-      free_.pop_front();
-      return cell;
+    if (free_count_ <= quarantine) {
+      cells_.push_back(std::make_unique<CellType>());
+      return cells_.back().get();
     }
-    cells_.push_back(std::make_unique<CellType>());
-    free_.resize(free_.size() + 1);  // room, so that giving back cannot fail
-    free_.pop_back();
-    return cells_.back().get();
+    CellType* cell = oldest_;
+    oldest_ = cell->next_free;
+    --free_count_;
+    return cell;
   }
 
+  // The queue runs through the cells themselves: giving back cannot fail.
   void give_back(CellType* cell) noexcept {
     std::lock_guard lock(mutex_);
-    free_.push_back(cell);
+    cell->next_free = nullptr;
+    (free_count_ == 0 ? oldest_ : newest_->next_free) = cell;
+    newest_ = cell;
+    ++free_count_;
   }
 
   std::mutex mutex_;
   std::deque<std::unique_ptr<CellType>> cells_;
-  std::deque<CellType*> free_;
+  CellType *oldest_ = nullptr, *newest_ = nullptr;
+  size_t free_count_ = 0;
 };
 
 }  // namespace infini
