@@ -29,8 +29,9 @@ void set_shape(Layout& layout, const size_t* shape) {
 void require_bytes_fit(const Layout& layout) {
   int64_t bytes = dtype_bytes(layout.dtype);
   for (int i = 0; i < layout.rank; ++i)
-    require(checked_mul(bytes, layout.shape[i], bytes), bad_shape, "shape ", shape_string(layout),
-            " of ", dtype_name(layout.dtype), " has more than 2^63 - 1 bytes");
+    if (!checked_mul(bytes, layout.shape[i], bytes))  // words are made only when they are needed
+      fail(bad_shape, "shape ", shape_string(layout), " of ", dtype_name(layout.dtype),
+           " has more than 2^63 - 1 bytes");
 }
 
 void set_row_major_strides(Layout& layout) {

@@ -9,6 +9,7 @@ namespace infini::cpu {
 namespace {
 
 constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
+    {"tiny", is_tiny, make_tiny},
     {"skinny", is_skinny, make_skinny},
     {"blocked", [](const infini::Device&, const GemmPlan&) { return true; }, make_blocked},
 };
