@@ -1,0 +1,111 @@
+// What one call of the C++ layer costs, and what recording saves: tensor_bench [device kind
+// number].
+//
+// Each figure is the median over many batches; a batch ends with a synchronisation, so on an
+// accelerator the time is that of host and device together.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "infinicore.hpp"
+
+using namespace infinicore;
+
+namespace {
+
+// Nanoseconds per call of body.
+double median_ns(int calls, const std::function<void()>& body) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  for (int batch = 0; batch < 31; ++batch) {
+    context::syncDevice();
+    const auto start = Clock::now();
+    for (int i = 0; i < calls; ++i) body();
+    context::syncDevice();
+    times.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count() / calls);
+  }
+  std::nth_element(times.begin(), times.begin() + 15, times.end());
+  return times[15];
+}
+
+// 50 transpositions and 50 products of n×n matrices, each reading what the one before wrote.
+struct Chain {
+  Chain(Size n, DataType dtype, const Device& device)
+      : a(Tensor::ones({n, n}, dtype, device)),
+        b(Tensor::zeros({n, n}, dtype, device)),
+        c(Tensor::zeros({n, n}, dtype, device)),
+        turned(a->permute({1, 0})) {}
+  void operator()() const {
+    for (int i = 0; i < 50; ++i) {
+      op::rearrange_(b, turned);
+      op::gemm_(c, b, a, 0.5f);
+    }
+  }
+  Tensor a, b, c, turned;
+};
+
+void bench_chain(const char* name, Size n, DataType dtype, const Device& device, int calls) {
+  const Chain chain(n, dtype, device);
+  context::startGraphRecording();
+  chain();
+  const auto graph = context::stopGraphRecording();
+  const double eager = median_ns(calls, chain) / 1000;
+  const double replay = median_ns(calls, [&] { graph->run(); }) / 1000;
+  std::printf("%-34s eager %9.2f us   replay %9.2f us   ratio %.3f\n", name, eager, replay,
+              replay / eager);
+}
+
+void bench_calls(const Device& device, int calls) {
+  const Tensor one = Tensor::ones({1, 1}, DataType::F32, device);
+  const Tensor c = Tensor::zeros({1, 1}, DataType::F32, device);
+  const Tensor x = Tensor::ones({2, 3}, DataType::F32, device);
+  const Tensor y = Tensor::zeros({3, 2}, DataType::F32, device), turned = x->permute({1, 0});
+  std::printf("%-34s %9.1f ns\n", "gemm_ 1x1x1 f32, cached",
+              median_ns(calls, [&] { op::gemm_(c, one, one); }));
+  std::printf("%-34s %9.1f ns\n", "rearrange_ 2x3 f32, cached",
+              median_ns(calls, [&] { op::rearrange_(y, turned); }));
+  std::printf("%-34s %9.1f ns\n", "a view (permute)", median_ns(calls, [&] {
+                x->permute({1, 0});
+              }));
+  std::printf("%-34s %9.1f ns\n", "a new tensor of 2x3", median_ns(calls, [&] {
+                Tensor::empty({2, 3}, DataType::F32, device);
+              }));
+}
+
+void bench_tiny_graph(const Device& device, int calls) {
+  const Tensor x = Tensor::ones({2, 3}, DataType::F32, device);
+  const Tensor y = Tensor::zeros({3, 2}, DataType::F32, device), turned = x->permute({1, 0});
+  const Tensor one = Tensor::ones({1, 1}, DataType::F32, device);
+  const Tensor c = Tensor::zeros({1, 1}, DataType::F32, device);
+  context::startGraphRecording();
+  for (int i = 0; i < 50; ++i) {
+    op::rearrange_(y, turned);
+    op::gemm_(c, one, one);
+  }
+  const auto graph = context::stopGraphRecording();
+  std::printf("%-34s %9.2f us\n", "replay of 100 tiny operators",
+              median_ns(calls, [&] { graph->run(); }) / 1000);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto kind = static_cast<Device::Type>(argc > 1 ? std::atoi(argv[1]) : 0);
+  if (context::getDeviceCount(kind) == 0) {
+    std::printf("no %s device here\n", Device::toString(kind).c_str());
+    return 77;
+  }
+  const Device device(kind);
+  context::setDevice(device);
+  const bool is_cpu = kind == Device::Type::CPU;
+  std::printf("%s\n", device.toString().c_str());
+  bench_calls(device, is_cpu ? 20000 : 2000);
+  bench_tiny_graph(device, is_cpu ? 2000 : 50);
+  bench_chain("chain of 100, 64x64 f32", 64, DataType::F32, device, is_cpu ? 20 : 50);
+  bench_chain("chain of 100, 64x64 f16", 64, DataType::F16, device, is_cpu ? 20 : 50);
+  bench_chain("chain of 100, 256x256 f16", 256, DataType::F16, device, is_cpu ? 1 : 50);
+}
