@@ -52,8 +52,8 @@ class INFINI_EXPORT Tensor {
                       bool pin_memory = false);
   static Tensor ones(const Shape& shape, DataType dtype, const Device& device,
                      bool pin_memory = false);
-  // A tensor over memory that is not ours. `deleter` (optional) is called with raw_ptr when the last
-  // tensor over it is gone; without one the caller keeps the memory alive.
+  // A tensor over memory that is not ours. `deleter` (optional) is called with raw_ptr when the
+  // last tensor over it is gone; without one the caller keeps the memory alive.
   static Tensor from_blob(void* raw_ptr, const Shape& shape, DataType dtype, const Device& device,
                           Memory::Deleter deleter = {});
   // raw_ptr is the address of element [0,...,0], also with negative strides.

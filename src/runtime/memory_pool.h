@@ -65,7 +65,7 @@ class MemoryPool {
   PoolLimits limits_;
   PoolStats stats_;
   std::map<std::pair<void*, size_t>, std::vector<void*>> idle_;  // by stream and block size
-  std::vector<Block> shared_;  // idle once the device has been
+  std::vector<Block> shared_;                                    // idle once the device has been
 };
 
 }  // namespace infini

@@ -1,4 +1,5 @@
-// A place: a device together with its memory pools. One per device, made on demand, never destroyed.
+// A place: a device together with its memory pools. One per device, made on demand, never
+// destroyed.
 #pragma once
 
 #include <vector>

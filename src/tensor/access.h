@@ -34,5 +34,11 @@ std::shared_ptr<Memory> allocate(infini::Place& place, size_t bytes);
 Tensor empty_at(infini::Place& place, const Shape& shape, DataType dtype);
 // "[2, 3]"
 std::string to_string(const Shape& shape);
+// The same for messages: made only when the message is.
+struct ShapeText {
+  const Shape& shape;
+};
+inline ShapeText text(const Shape& shape) { return {shape}; }
+std::ostream& operator<<(std::ostream& out, const ShapeText& text);
 
 }  // namespace infinicore::detail

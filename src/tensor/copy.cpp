@@ -2,6 +2,7 @@
 #include "tensor/copy.h"
 
 #include <cstring>
+#include <ostream>
 
 #include "base/float_formats.h"
 #include "infinicore/ops/rearrange.hpp"
@@ -78,16 +79,23 @@ void store(std::byte* to, Word word) {
 void write_one(std::byte* to, DataType dtype) {
   std::memset(to, 0, dsize(dtype));
   switch (dtype) {
-    case DataType::F8: return store(to, infini::f8_from_f32(1));
-    case DataType::C16: return store(to, infini::f8_from_f32(1));  // real part; the other stays 0
+    case DataType::F8:
+      return store(to, infini::f8_from_f32(1));
+    case DataType::C16:
+      return store(to, infini::f8_from_f32(1));  // real part; the other stays 0
     case DataType::F16:
-    case DataType::C32: return store(to, infini::f16_from_f32(1));
-    case DataType::BF16: return store(to, infini::bf16_from_f32(1));
+    case DataType::C32:
+      return store(to, infini::f16_from_f32(1));
+    case DataType::BF16:
+      return store(to, infini::bf16_from_f32(1));
     case DataType::F32:
-    case DataType::C64: return store(to, 1.0f);
+    case DataType::C64:
+      return store(to, 1.0f);
     case DataType::F64:
-    case DataType::C128: return store(to, 1.0);
-    default: return store(to, uint8_t{1});  // whole numbers, lowest byte first
+    case DataType::C128:
+      return store(to, 1.0);
+    default:
+      return store(to, uint8_t{1});  // whole numbers, lowest byte first
   }
 }
 
@@ -115,8 +123,8 @@ Tensor broadcast_to(const Tensor& src, const Shape& shape) {
     fits = extent == wanted || extent == 1;
     if (extent == wanted) strides[rank - own + i] = from.strides()[i];
   }
-  require(fits, INFINI_STATUS_BAD_TENSOR_SHAPE, "shape ", to_string(from.shape()),
-          " cannot be broadcast to ", to_string(shape));
+  require(fits, INFINI_STATUS_BAD_TENSOR_SHAPE, "shape ", text(from.shape()),
+          " cannot be broadcast to ", text(shape));
   return TensorAccess::make(shape, std::move(strides), from.dtype(), from.memory(),
                             const_cast<std::byte*>(from.data()));
 }
@@ -127,8 +135,8 @@ using namespace detail;
 
 void TensorImpl::copy_from(const Tensor& source) {
   const TensorImpl& src = TensorAccess::impl(source, "src");
-  require(dtype_ == src.dtype(), INFINI_STATUS_BAD_TENSOR_DTYPE, "copy of ", toString(src.dtype()),
-          " to ", toString(dtype_), "; both sides must have one dtype");
+  require(dtype_ == src.dtype(), INFINI_STATUS_BAD_TENSOR_DTYPE, "copy of ", src.dtype(), " to ",
+          dtype_, "; both sides must have one dtype");
   const Tensor self = TensorAccess::self(*this);
   const Tensor spread = broadcast_to(source, shape_);
   infini::Place& place = memory_->place();

@@ -51,12 +51,16 @@ class GemmStep : public Step {
  public:
   GemmStep(std::vector<Tensor> tensors, infini::Place& place, Prepared prepared, float alpha,
            float beta)
-      : Step(place, std::move(tensors)), prepared_(std::move(prepared)), alpha_(alpha), beta_(beta) {}
+      : Step(place, std::move(tensors)),
+        prepared_(std::move(prepared)),
+        alpha_(alpha),
+        beta_(beta) {}
 
   void run(void* stream) const override {
     if (workspace() == nullptr)
       return op::run(*prepared_, place(), data(0), data(1), data(2), alpha_, beta_, stream);
-    prepared_->run(workspace(), workspace_bytes(), data(0), data(1), data(2), alpha_, beta_, stream);
+    prepared_->run(workspace(), workspace_bytes(), data(0), data(1), data(2), alpha_, beta_,
+                   stream);
   }
   size_t workspace_bytes() const override { return prepared_->workspace_bytes(); }
   std::string describe() const override {
@@ -79,8 +83,9 @@ std::unique_ptr<Step> make_step(const Tensor& c, const Tensor& a, const Tensor& 
                    &right = TensorAccess::impl(b, "b");
   infini::Place& place = common_place(to, "c", left, "a");
   common_place(to, "c", right, "b");
-  auto step = std::make_unique<GemmStep>(std::vector<Tensor>{c, a, b}, place,
-                                         prepare(this_thread(), place, to, left, right), alpha, beta);
+  auto step =
+      std::make_unique<GemmStep>(std::vector<Tensor>{c, a, b}, place,
+                                 prepare(this_thread(), place, to, left, right), alpha, beta);
   step->check(step->operands());
   return step;
 }
@@ -106,7 +111,7 @@ Tensor gemm(const Tensor& a, const Tensor& b, float alpha, float beta) {
           " but gemm() makes a new c, which holds nothing; use gemm_(c, a, b, alpha, beta)");
   const size_t rank = left.ndim();
   require((rank == 2 || rank == 3) && right.ndim() == rank, INFINI_STATUS_BAD_TENSOR_SHAPE, "a is ",
-          to_string(left.shape()), ", b is ", to_string(right.shape()),
+          text(left.shape()), ", b is ", text(right.shape()),
           "; both must have 2 dims, or 3 with a batch");
   Shape shape = left.shape();
   shape[rank - 1] = right.shape()[rank - 1];

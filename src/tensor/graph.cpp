@@ -105,8 +105,8 @@ void Graph::Impl::run() {
 }
 
 std::string Graph::Impl::describe() const {
-  std::string text = "graph of " + std::to_string(operators.size()) + " operators in " +
-                     std::to_string(segments.size()) + " segments\n";
+  std::string text = "graph of " + counted(operators.size(), "operator") + " in " +
+                     counted(segments.size(), "segment") + "\n";
   for (const Segment& segment : segments) text += segment.describe();
   return text;
 }

@@ -19,7 +19,7 @@ constexpr auto bad_shape = INFINI_STATUS_BAD_TENSOR_SHAPE;
 Shape product_shape(const TensorImpl& a, const TensorImpl& b) {
   const Shape &left = a.shape(), &right = b.shape();
   require(left.size() >= 2 && right.size() >= 2 && left.back() == right[right.size() - 2],
-          bad_shape, "a is ", to_string(left), ", b is ", to_string(right),
+          bad_shape, "a is ", text(left), ", b is ", text(right),
           "; expected [..., m, k] and [..., k, n]");
   const size_t batches = std::max(left.size(), right.size()) - 2;
   Shape shape(batches, 1);
@@ -27,7 +27,7 @@ Shape product_shape(const TensorImpl& a, const TensorImpl& b) {
     for (size_t i = 0; i + 2 < side->size(); ++i) {
       Size& extent = shape[batches - (side->size() - 2) + i];
       require(extent == 1 || (*side)[i] == 1 || extent == (*side)[i], bad_shape, "a is ",
-              to_string(left), ", b is ", to_string(right), "; their batch dims do not match");
+              text(left), ", b is ", text(right), "; their batch dims do not match");
       if ((*side)[i] != 1) extent = (*side)[i];
     }
   }
@@ -112,8 +112,7 @@ void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha) {
   common_place(to, "c", left, "a");
   common_place(to, "c", right, "b");
   const Shape shape = product_shape(left, right);
-  require(to.shape() == shape, bad_shape, "c is ", to_string(to.shape()), ", a·b is ",
-          to_string(shape));
+  require(to.shape() == shape, bad_shape, "c is ", text(to.shape()), ", a·b is ", text(shape));
   if (to.numel() == 0) return;
   const Shape batch(shape.begin(), shape.end() - 2);
   Product product{spread(c, batch), spread(a, batch), spread(b, batch)};

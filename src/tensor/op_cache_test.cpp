@@ -73,8 +73,12 @@ TEST_F(OpCache, ComparesEveryPartOfTheProblemNotOnlyItsHash) {
   detail::Problem problem(place, 0, {t.operator->()});
   const detail::ProblemKey key(problem);
   EXPECT_TRUE(key.matches(problem));
-  const Tensor others[] = {iota({3, 2}), t->permute({1, 0}), iota({2, 3, 1}), iota({6}),
-                           t->as_strided({2, 3}, {0, 1}), Tensor::zeros({2, 3}, DataType::I32, cpu)};
+  const Tensor others[] = {iota({3, 2}),
+                           t->permute({1, 0}),
+                           iota({2, 3, 1}),
+                           iota({6}),
+                           t->as_strided({2, 3}, {0, 1}),
+                           Tensor::zeros({2, 3}, DataType::I32, cpu)};
   for (const Tensor& other : others) {
     detail::Problem forged(place, 0, {other.operator->()});
     forged.hash = problem.hash;  // as if the hashes collided

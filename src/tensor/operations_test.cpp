@@ -53,7 +53,8 @@ TEST_P(Operations, GemmTakesAnyStrides) {
 }
 
 TEST_P(Operations, GemmOfABatch) {
-  const Tensor a = iota({5, 3, 4}, device), b = iota({5, 4, 2}, device), one = iota({1, 4, 2}, device);
+  const Tensor a = iota({5, 3, 4}, device), b = iota({5, 4, 2}, device),
+               one = iota({1, 4, 2}, device);
   const Tensor c = op::gemm(a, b), shared = op::gemm(a, one);
   for (Size i = 0; i < 5; ++i) {
     const auto at = [&](const Tensor& t, Size k) { return t->narrow({{0, k, 1}})->squeeze(0); };
@@ -109,8 +110,9 @@ TEST_P(Operations, MatmulBroadcastsBatchDims) {
       shape.insert(shape.end(), t->shape().end() - 2, t->shape().end());
       Tensor full = Tensor::empty(shape, DataType::F32, cpu);
       full->copy_from(t->to(cpu));
-      return full->view({full->numel() / (shape.back() * shape[shape.size() - 2] + (full->numel() == 0)),
-                         shape[shape.size() - 2], shape.back()});
+      return full->view(
+          {full->numel() / (shape.back() * shape[shape.size() - 2] + (full->numel() == 0)),
+           shape[shape.size() - 2], shape.back()});
     };
     if (c->numel() == 0) continue;
     const Tensor left = wide(a), right = wide(b), result = wide(c);
@@ -131,13 +133,22 @@ TEST_P(Operations, MatmulIntoATransposedC) {
 TEST_P(Operations, RefuseWhatDoesNotFitAndNameBothSides) {
   const Tensor a = iota({3, 4}, device), b = iota({5, 2}, device);
   EXPECT_EQ(status_of([&] { op::gemm(a, b); }), INFINI_STATUS_BAD_TENSOR_SHAPE);
-  EXPECT_EQ(status_of([&] { op::gemm(a, iota({1, 4, 2}, device)); }), INFINI_STATUS_BAD_TENSOR_SHAPE);
+  EXPECT_EQ(status_of([&] {
+              op::gemm(a, iota({1, 4, 2}, device));
+            }),
+            INFINI_STATUS_BAD_TENSOR_SHAPE);
   const std::string shapes = message_of([&] { op::matmul(a, b); });
   EXPECT_NE(shapes.find("[3, 4]"), std::string::npos) << shapes;
   EXPECT_NE(shapes.find("[5, 2]"), std::string::npos) << shapes;
-  EXPECT_EQ(status_of([&] { op::gemm(a, iota({4, 2}, device), 1, 1); }), INFINI_STATUS_BAD_PARAM)
+  EXPECT_EQ(status_of([&] {
+              op::gemm(a, iota({4, 2}, device), 1, 1);
+            }),
+            INFINI_STATUS_BAD_PARAM)
       << "beta into a fresh output";
-  EXPECT_EQ(status_of([&] { op::gemm_(a, a, iota({4, 4}, device)); }), INFINI_STATUS_BAD_PARAM)
+  EXPECT_EQ(status_of([&] {
+              op::gemm_(a, a, iota({4, 4}, device));
+            }),
+            INFINI_STATUS_BAD_PARAM)
       << "in place";
   EXPECT_EQ(status_of([&] { op::gemm_(Tensor(), a, b); }), INFINI_STATUS_NULL_POINTER);
   if (device == cpu) return;

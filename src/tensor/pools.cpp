@@ -7,8 +7,9 @@ namespace infinicore::context {
 
 MemoryStats memoryStats(const Device& device) {
   const infini::PoolStats stats = detail::place_of(device).memory.stats();
-  return {stats.in_use_bytes, stats.cached_bytes, stats.peak_in_use_bytes,
-          stats.peak_reserved_bytes, stats.allocations, stats.reuses, stats.releases};
+  return {
+      stats.in_use_bytes, stats.cached_bytes, stats.peak_in_use_bytes, stats.peak_reserved_bytes,
+      stats.allocations,  stats.reuses,       stats.releases};
 }
 
 MemoryLimits memoryLimits(const Device& device) {

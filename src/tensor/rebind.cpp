@@ -23,8 +23,7 @@ struct Change {
         span(span_of(TensorAccess::impl(from, "from"))),
         gapless(span.end - span.begin == from->nbytes()) {
     TensorAccess::impl(to, "to");
-    require(from->device() == to->device() &&
-                same_layout(*from.operator->(), *to.operator->()),
+    require(from->device() == to->device() && same_layout(*from.operator->(), *to.operator->()),
             bad_param, "from is ", from->info(), ", to is ", to->info(),
             "; they must have the same dtype, shape, strides and device");
   }
@@ -40,8 +39,7 @@ struct Change {
   // The same view into `to`.
   Tensor moved(const Tensor& tensor) const {
     return TensorAccess::make(tensor->shape(), tensor->strides(), tensor->dtype(), to->memory(),
-                              const_cast<std::byte*>(to->data()) +
-                                  (tensor->data() - from->data()));
+                              const_cast<std::byte*>(to->data()) + (tensor->data() - from->data()));
   }
 
   Tensor from, to;
@@ -67,8 +65,7 @@ Tensor replaced(const Tensor& tensor, std::vector<Change>& changes) {
 
 }  // namespace
 
-void rebind(const std::vector<Step*>& steps,
-            const std::vector<std::pair<Tensor, Tensor>>& pairs) {
+void rebind(const std::vector<Step*>& steps, const std::vector<std::pair<Tensor, Tensor>>& pairs) {
   std::vector<Change> changes(pairs.begin(), pairs.end());
   std::vector<std::vector<Tensor>> operands;
   for (const Step* step : steps) {

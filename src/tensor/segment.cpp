@@ -11,7 +11,8 @@ bool is_cpu(const infini::Place& place) { return place.device.kind() == INFINI_D
 // A stream for capturing only, so that no other work can get into the capture.
 class PrivateStream {
  public:
-  explicit PrivateStream(infini::Device& device) : device_(device), stream_(device.create_stream()) {}
+  explicit PrivateStream(infini::Device& device)
+      : device_(device), stream_(device.create_stream()) {}
   ~PrivateStream() {
     try {
       device_.destroy_stream(stream_);
@@ -116,8 +117,8 @@ std::string Segment::describe() const {
   if (op_ != nullptr) return "host: 1 operator, called\n  " + op_->describe() + "\n";
   const infini::Device& device = place_->device;
   std::string text = std::string(infini::device_kind_name(device.kind())) + ":" +
-                     std::to_string(device.id()) + ": " + std::to_string(steps_.size()) +
-                     " operators, " + (exec_ ? "one captured launch" : "run one by one");
+                     std::to_string(device.id()) + ": " + counted(steps_.size(), "operator") +
+                     ", " + (exec_ ? "one captured launch" : "run one by one");
   if (!exec_ && !why_not_.empty()) text += " (" + why_not_ + ")";
   text += "\n";
   for (const Step* step : steps_) text += "  " + step->describe() + "\n";

@@ -41,8 +41,8 @@ class Segment {
   bool capturable_ = false;
   bool prepared_ = false;
   std::vector<const Step*> steps_;
-  void* exec_ = nullptr;      // the device's executable graph
-  std::string why_not_;       // capture failed or makes no sense
+  void* exec_ = nullptr;  // the device's executable graph
+  std::string why_not_;   // capture failed or makes no sense
 };
 
 }  // namespace infinicore::detail

@@ -28,6 +28,10 @@ class StepOperator : public graph::GraphOperator {
 
 }  // namespace
 
+std::string counted(size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 Span span_of(const TensorImpl& tensor) {
   const infini::ByteRange range = infini::byte_range(layout_of(tensor));
   const auto base = reinterpret_cast<std::uintptr_t>(tensor.data());

@@ -11,6 +11,9 @@
 
 namespace infinicore::detail {
 
+// "1 operator", "2 operators"
+std::string counted(size_t count, const std::string& noun);
+
 // The addresses that a tensor's elements touch.
 struct Span {
   std::uintptr_t begin, end;

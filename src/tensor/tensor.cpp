@@ -1,6 +1,8 @@
 // Making tensors, and what they say of themselves.
 #include "infinicore/tensor.hpp"
 
+#include <ostream>
+
 #include "infinicore/context/context.hpp"
 #include "tensor/access.h"
 #include "tensor/copy.h"
@@ -24,7 +26,7 @@ Strides strides_of(const infini::Layout& layout) {
 std::shared_ptr<Memory> allocate_for(const Device& device, bool pin_memory, size_t bytes) {
   if (!pin_memory) return detail::allocate(detail::place_of(device), bytes);
   require(device == Device::cpu(), INFINI_STATUS_BAD_PARAM,
-          "pin_memory is for CPU tensors; the device is ", device.toString());
+          "pin_memory is for CPU tensors; the device is ", device);
   return context::allocatePinnedHostMemory(bytes);
 }
 
@@ -42,13 +44,12 @@ Tensor make_from_blob(void* raw_ptr, const Shape& shape, const Strides* strides,
   const infini::Layout layout = checked_layout(shape, strides, dtype);
   const infini::ByteRange range = infini::byte_range(layout);
   require(raw_ptr != nullptr || range.end == range.begin, INFINI_STATUS_NULL_POINTER,
-          "raw_ptr is NULL for ", infini::to_string(layout));
+          "raw_ptr is NULL for ", range.end - range.begin, " bytes");
   if (deleter && range.begin != 0)
     deleter = [raw_ptr, wanted = std::move(deleter)](void*) { wanted(raw_ptr); };
   auto* data = static_cast<std::byte*>(raw_ptr);
-  auto memory = std::make_shared<Memory>(data + range.begin,
-                                         static_cast<size_t>(range.end - range.begin), device,
-                                         std::move(deleter));
+  auto memory = std::make_shared<Memory>(
+      data + range.begin, static_cast<size_t>(range.end - range.begin), device, std::move(deleter));
   return detail::TensorAccess::make(shape, strides_of(layout), dtype, std::move(memory), data);
 }
 
@@ -132,8 +133,8 @@ Tensor TensorAccess::make(Shape shape, Strides strides, DataType dtype,
          std::byte* data)
         : TensorImpl(std::move(shape), std::move(strides), dtype, std::move(memory), data) {}
   };
-  return Tensor(std::make_shared<Made>(std::move(shape), std::move(strides), dtype,
-                                       std::move(memory), data));
+  return Tensor(
+      std::make_shared<Made>(std::move(shape), std::move(strides), dtype, std::move(memory), data));
 }
 
 void TensorAccess::fail_undefined(const char* argument) {

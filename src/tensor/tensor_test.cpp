@@ -64,9 +64,13 @@ TEST(Tensor, IsMadeWithOrWithoutElements) {
   EXPECT_EQ(toString(Tensor::ones({3}, DataType::BF16, cpu)), "[1, 1, 1]");
   EXPECT_EQ(toString(Tensor::ones({}, DataType::C64, cpu)), "1+0j");
   EXPECT_EQ(Tensor::zeros({0, 1ull << 62}, DataType::F64, cpu)->numel(), 0u);
-  EXPECT_EQ(status_of([] { Tensor::empty({1ull << 62, 4}, DataType::F32, cpu); }),
+  EXPECT_EQ(status_of([] {
+              Tensor::empty({1ull << 62, 4}, DataType::F32, cpu);
+            }),
             INFINI_STATUS_BAD_TENSOR_SHAPE);
-  EXPECT_EQ(status_of([] { Tensor::strided_empty({2}, {1, 1}, DataType::F32, cpu); }),
+  EXPECT_EQ(status_of([] {
+              Tensor::strided_empty({2}, {1, 1}, DataType::F32, cpu);
+            }),
             INFINI_STATUS_BAD_TENSOR_STRIDES);
   EXPECT_EQ(status_of([] { Tensor::empty({1}, DataType{77}, cpu); }),
             INFINI_STATUS_BAD_TENSOR_DTYPE);
@@ -159,15 +163,19 @@ TEST(Views, AsStridedStaysInsideTheMemory) {
   EXPECT_EQ(t->as_strided({0}, {1}, 99)->numel(), 0u);
 }
 
-// Law: view(shape) has the elements of contiguous(), in order; it copies only when no strides exist.
+// Law: view(shape) has the elements of contiguous(), in order; it copies only when no strides
+// exist.
 TEST(Views, ReshapeWithoutACopyWhereStridesAllowIt) {
   struct {
     Shape order, shape;
     bool copies;
   } cases[] = {
-      {{0, 1, 2}, {24}, false},      {{0, 1, 2}, {4, 3, 2}, false},
-      {{1, 0, 2}, {3, 2, 2, 2}, false}, {{1, 0, 2}, {6, 4}, true},
-      {{2, 0, 1}, {4, 6}, false},    {{2, 0, 1}, {24}, true},
+      {{0, 1, 2}, {24}, false},
+      {{0, 1, 2}, {4, 3, 2}, false},
+      {{1, 0, 2}, {3, 2, 2, 2}, false},
+      {{1, 0, 2}, {6, 4}, true},
+      {{2, 0, 1}, {4, 6}, false},
+      {{2, 0, 1}, {24}, true},
       {{2, 1, 0}, {1, 4, 1, 3, 2, 1}, false},
   };
   for (const auto& [order, shape, copies] : cases) {
@@ -274,8 +282,7 @@ TEST(Context, CopiesAndSetsMemoryOfTheCurrentDevice) {
     context::syncDevice();
   }
   context::setDevice(cpu);
-  EXPECT_EQ(status_of([] { context::memcpyH2H(nullptr, nullptr, 1); }),
-            INFINI_STATUS_NULL_POINTER);
+  EXPECT_EQ(status_of([] { context::memcpyH2H(nullptr, nullptr, 1); }), INFINI_STATUS_NULL_POINTER);
 }
 
 TEST(Context, MemoryReturnsToThePoolAndFromItToTheDevice) {

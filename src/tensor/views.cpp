@@ -1,6 +1,7 @@
 // Views: other layouts over the same memory.
 #include <algorithm>
 #include <optional>
+#include <ostream>
 
 #include "infinicore/ops/rearrange.hpp"
 #include "tensor/access.h"
@@ -8,7 +9,7 @@
 namespace infinicore {
 namespace {
 
-using detail::to_string;
+using detail::text;
 using infini::require;
 
 constexpr auto bad_param = INFINI_STATUS_BAD_PARAM;
@@ -44,8 +45,8 @@ Runs gapless_runs(const TensorImpl& tensor) {
   return runs;
 }
 
-// The strides under which `shape` walks the same elements in the same order, if there are any: a run
-// can be cut anew, but a new dim must not reach across two runs. The element counts are equal.
+// The strides under which `shape` walks the same elements in the same order, if there are any: a
+// run can be cut anew, but a new dim must not reach across two runs. The element counts are equal.
 std::optional<Strides> strides_for_view(const TensorImpl& tensor, const Shape& shape) {
   const Runs runs = gapless_runs(tensor);
   Strides strides(shape.size(), 1);
@@ -70,13 +71,13 @@ std::optional<Strides> strides_for_view(const TensorImpl& tensor, const Shape& s
 }  // namespace
 
 Tensor TensorImpl::permute(const Shape& order) const {
-  require(order.size() == ndim(), bad_param, "order ", to_string(order), " has ", order.size(),
+  require(order.size() == ndim(), bad_param, "order ", text(order), " has ", order.size(),
           " entries; the tensor has ", ndim(), " dims");
   std::vector<bool> seen(ndim(), false);
   Shape shape(ndim());
   Strides strides(ndim());
   for (size_t i = 0; i < ndim(); ++i) {
-    require(order[i] < ndim() && !seen[order[i]], bad_param, "order ", to_string(order),
+    require(order[i] < ndim() && !seen[order[i]], bad_param, "order ", text(order),
             " is no permutation of 0..", ndim() - 1);
     seen[order[i]] = true;
     shape[i] = shape_[order[i]];
@@ -101,7 +102,7 @@ Tensor TensorImpl::narrow(const std::vector<TensorSliceParams>& slices) const {
 
 Tensor TensorImpl::squeeze(Size dim) const {
   require(dim < ndim(), bad_param, "dim is ", dim, "; the tensor has ", ndim(), " dims");
-  require(shape_[dim] == 1, bad_shape, "dim ", dim, " of shape ", to_string(shape_), " has ",
+  require(shape_[dim] == 1, bad_shape, "dim ", dim, " of shape ", text(shape_), " has ",
           shape_[dim], " elements; only a dim of size 1 can be squeezed");
   Shape shape = shape_;
   Strides strides = strides_;
@@ -132,15 +133,16 @@ Tensor TensorImpl::as_strided(const Shape& shape, const Strides& strides, Stride
   const __int128 first = (data_ - memory_->data()) +
                          static_cast<__int128>(offset) * static_cast<__int128>(element_size());
   require(first + range.begin >= 0 && first + range.end <= static_cast<__int128>(memory_->size()),
-          INFINI_STATUS_BAD_TENSOR_STRIDES, "as_strided to ", infini::to_string(layout),
-          " at offset ", offset, " leaves the tensor's memory of ", memory_->size(), " bytes");
+          INFINI_STATUS_BAD_TENSOR_STRIDES, "as_strided to shape ", text(shape), " at offset ",
+          offset, " leaves the tensor's memory of ", memory_->size(), " bytes");
   return detail::TensorAccess::make(shape, strides, dtype_, memory_,
                                     memory_->data() + static_cast<Stride>(first));
 }
 
 Tensor TensorImpl::view(const Shape& shape) const {
-  require(count_of(shape) == numel_, bad_shape, "view of shape ", to_string(shape_), " (", numel_,
-          " elements) as ", to_string(shape), " (", count_of(shape), " elements)");
+  const Size count = count_of(shape);
+  require(count == numel_, bad_shape, "view of shape ", text(shape_), " (", numel_,
+          " elements) as ", text(shape), " (", count, " elements)");
   if (numel_ == 0)
     return detail::TensorAccess::make(shape, Strides(shape.size(), 0), dtype_, memory_, data_);
   if (auto strides = strides_for_view(*this, shape))
@@ -159,6 +161,10 @@ std::string to_string(const Shape& shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
   return text + "]";
+}
+
+std::ostream& operator<<(std::ostream& out, const ShapeText& text) {
+  return out << to_string(text.shape);
 }
 
 }  // namespace detail

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "../../infinirt.h"
 #include "../../infiniop/handle.h"
+#include "../../infinirt.h"
 #include "../device.hpp"
 #include "../error.hpp"
 #include "../graph/graph.hpp"
@@ -40,8 +40,8 @@ INFINI_EXPORT std::shared_ptr<Memory> allocateHostMemory(std::size_t bytes);
 INFINI_EXPORT std::shared_ptr<Memory> allocatePinnedHostMemory(std::size_t bytes);
 
 struct MemoryStats {
-  std::size_t in_use_bytes = 0;         // held by tensors, graphs and workspaces
-  std::size_t cached_bytes = 0;         // idle in the pool
+  std::size_t in_use_bytes = 0;  // held by tensors, graphs and workspaces
+  std::size_t cached_bytes = 0;  // idle in the pool
   std::size_t peak_in_use_bytes = 0;
   std::size_t peak_reserved_bytes = 0;  // of in_use + cached
   std::uint64_t allocations = 0;        // requests
@@ -68,7 +68,8 @@ INFINI_EXPORT void setDeviceMemory(void* p, int value, std::size_t bytes);
 INFINI_EXPORT void setDeviceMemoryAsync(void* p, int value, std::size_t bytes,
                                         infinirtStream_t stream);
 
-// --- events of the current device ------------------------------------------------------------------
+// --- events of the current device
+// ------------------------------------------------------------------
 INFINI_EXPORT infinirtEvent_t createEvent();
 INFINI_EXPORT infinirtEvent_t createEventWithFlags(std::uint32_t flags);
 INFINI_EXPORT void recordEvent(infinirtEvent_t event, infinirtStream_t stream = nullptr);
@@ -78,15 +79,17 @@ INFINI_EXPORT void destroyEvent(infinirtEvent_t event);
 INFINI_EXPORT float elapsedTime(infinirtEvent_t start, infinirtEvent_t end);  // in milliseconds
 INFINI_EXPORT void streamWaitEvent(infinirtStream_t stream, infinirtEvent_t event);
 
-// --- recording, see graph.hpp ------------------------------------------------------------------------
+// --- recording, see graph.hpp
+// ------------------------------------------------------------------------
 INFINI_EXPORT bool isGraphRecording();
 INFINI_EXPORT void startGraphRecording();
 INFINI_EXPORT void addGraphOperator(std::shared_ptr<graph::GraphOperator> op);
 INFINI_EXPORT std::shared_ptr<graph::Graph> stopGraphRecording();
 INFINI_EXPORT void cancelGraphRecording();
 
-// --- the cache of prepared operators -----------------------------------------------------------------
-// Each thread keeps the operators it used last, per operator and device.
+// --- the cache of prepared operators
+// ----------------------------------------------------------------- Each thread keeps the operators
+// it used last, per operator and device.
 struct OpCacheStats {
   std::uint64_t hits = 0, misses = 0, evictions = 0;
   std::size_t entries = 0;

@@ -8,8 +8,8 @@
 // A graph keeps everything it touches alive: operators, inputs, outputs, temporaries, workspaces.
 // Replaying gives the bits that running the same operators one by one would give. Recording and
 // making the graph run nothing.
-// Threads: recording belongs to the calling thread. Different graphs may run at once; one graph runs
-// once at a time, since its runs write the same tensors.
+// Threads: recording belongs to the calling thread. Different graphs may run at once; one graph
+// runs once at a time, since its runs write the same tensors.
 #pragma once
 
 #include <memory>
