@@ -1,5 +1,6 @@
 // Questions that only an emulator can answer: what was misused, what leaked, what must fail next.
-// The header exists only here, so including it is also how a program knows that the XPU is emulated.
+// The header exists only here, so including it is also how a program knows that the XPU is
+// emulated.
 #pragma once
 #include "xpu/defs.h"
 
@@ -27,24 +28,25 @@ enum XpuEmuRule {
 };
 
 struct XpuEmuStats {
-  uint64_t launches, dma_count, dma_bytes;                    // since the last xpu_emu_clear()
+  uint64_t launches, dma_count, dma_bytes;  // since the last xpu_emu_clear()
   uint64_t live_allocations, live_host, live_streams, live_events;  // now: leaks at the end
 };
 
 extern "C" {
-XPU_DLL_EXPORT int xpu_emu_violations(void);                 // how many since the last clear
+XPU_DLL_EXPORT int xpu_emu_violations(void);  // how many since the last clear
 XPU_DLL_EXPORT int xpu_emu_violations_of(XpuEmuRule rule);
-XPU_DLL_EXPORT const char* xpu_emu_violation(int index);     // in words; the first 64 are kept
+XPU_DLL_EXPORT const char* xpu_emu_violation(int index);  // in words; the first 64 are kept
 XPU_DLL_EXPORT void xpu_emu_stats(XpuEmuStats* out);
-XPU_DLL_EXPORT void xpu_emu_clear(void);                     // forget violations and counts
+XPU_DLL_EXPORT void xpu_emu_clear(void);  // forget violations and counts
 
-XPU_DLL_EXPORT void xpu_emu_seed(uint64_t seed);             // order of streams, clusters and cores
-XPU_DLL_EXPORT void xpu_emu_read_sources_early(int early);   // async H2D snapshots its source
-XPU_DLL_EXPORT void xpu_emu_reset_device(int device);        // what `xpu-smi -r` does: abnormal no more
-XPU_DLL_EXPORT void xpu_emu_limit_memory(uint64_t bytes);    // HBM capacity; 0: the default
+XPU_DLL_EXPORT void xpu_emu_seed(uint64_t seed);            // order of streams, clusters and cores
+XPU_DLL_EXPORT void xpu_emu_read_sources_early(int early);  // async H2D snapshots its source
+XPU_DLL_EXPORT void xpu_emu_reset_device(int device);  // what `xpu-smi -r` does: abnormal no more
+XPU_DLL_EXPORT void xpu_emu_limit_memory(uint64_t bytes);  // HBM capacity; 0: the default
 
-// Makes the n-th fallible call from now fail (1 = the next one; 0 = none), or the n-th kernel fault.
+// Makes the n-th fallible call from now fail (1 = the next one; 0 = none), or the n-th kernel
+// fault.
 XPU_DLL_EXPORT void xpu_emu_fail_call(int64_t n);
 XPU_DLL_EXPORT void xpu_emu_fail_kernel(int64_t n);
-XPU_DLL_EXPORT int64_t xpu_emu_calls(void);                  // fallible calls since the last clear
+XPU_DLL_EXPORT int64_t xpu_emu_calls(void);  // fallible calls since the last clear
 }

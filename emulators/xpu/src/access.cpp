@@ -14,8 +14,8 @@ void check_lm(Core& core, const uint8_t* p, size_t size, bool write) {
   if (seen == 0) return;
   const int cluster = engine().cluster;
   if (!write && (seen & (arriving | vector_store)))
-    violate(XPU_EMU_READ_BEFORE_FENCE, "core %d.%d reads %zu bytes of local memory in flight", cluster,
-            core.id, size);
+    violate(XPU_EMU_READ_BEFORE_FENCE, "core %d.%d reads %zu bytes of local memory in flight",
+            cluster, core.id, size);
   if (write && (seen & (arriving | leaving)))
     violate(XPU_EMU_WRITE_BEFORE_FENCE, "core %d.%d writes %zu bytes of local memory in flight",
             cluster, core.id, size);
@@ -47,8 +47,10 @@ void check_shared(Core& core, uint8_t* p, size_t size, bool write) {
     }
   }
   if (race)
-    violate(XPU_EMU_SHARED_RACE, "core %d.%d %s shared memory that another core used, no barrier "
-            "in between", e.cluster, core.id, write ? "writes" : "reads");
+    violate(XPU_EMU_SHARED_RACE,
+            "core %d.%d %s shared memory that another core used, no barrier "
+            "in between",
+            e.cluster, core.id, write ? "writes" : "reads");
   if ((seen & arriving) || (write && (seen & leaving)))
     violate(write ? XPU_EMU_WRITE_BEFORE_FENCE : XPU_EMU_READ_BEFORE_FENCE,
             "core %d.%d uses %zu bytes of shared memory in flight", e.cluster, core.id, size);
@@ -73,8 +75,8 @@ void check_access(const void* pointer, size_t size, bool write) {
     violate(XPU_EMU_WRONG_SPACE, "core %d.%d uses the local memory of another core", e.cluster,
             core->id);
   } else if (write) {
-    violate(XPU_EMU_HOST_ACCESS, "core %d.%d writes to %p, which is no memory of the chip", e.cluster,
-            core->id, pointer);
+    violate(XPU_EMU_HOST_ACCESS, "core %d.%d writes to %p, which is no memory of the chip",
+            e.cluster, core->id, pointer);
   }
 }
 }  // namespace xpu_emu
@@ -86,7 +88,8 @@ constexpr int vector_bytes = 64;
 
 void check_aligned(const void* p) {
   if (reinterpret_cast<uintptr_t>(p) % vector_bytes == 0) return;
-  violate(XPU_EMU_UNALIGNED_SIMD, "core %d.%d: vector access at %p", engine().cluster, core_id(), p);
+  violate(XPU_EMU_UNALIGNED_SIMD, "core %d.%d: vector access at %p", engine().cluster, core_id(),
+          p);
   fault();
 }
 // The states of 64 bytes of local memory; null when p is elsewhere.
@@ -122,12 +125,12 @@ void xpu_emu_vector_store(void* p, const void* lanes) {
 // The hooks. Only kernels are compiled with them; under a real thread sanitizer there are none.
 #ifndef XPU_EMU_NO_HOOKS
 extern "C" {
-#define XPU_EMU_HOOK(size)                                                                         \
-  XPU_DLL_EXPORT void __tsan_read##size(void* p) { check_access(p, size, false); }                 \
-  XPU_DLL_EXPORT void __tsan_write##size(void* p) { check_access(p, size, true); }                 \
-  XPU_DLL_EXPORT void __tsan_unaligned_read##size(void* p) { check_access(p, size, false); }       \
-  XPU_DLL_EXPORT void __tsan_unaligned_write##size(void* p) { check_access(p, size, true); }       \
-  XPU_DLL_EXPORT void __tsan_volatile_read##size(void* p) { check_access(p, size, false); }        \
+#define XPU_EMU_HOOK(size)                                                                   \
+  XPU_DLL_EXPORT void __tsan_read##size(void* p) { check_access(p, size, false); }           \
+  XPU_DLL_EXPORT void __tsan_write##size(void* p) { check_access(p, size, true); }           \
+  XPU_DLL_EXPORT void __tsan_unaligned_read##size(void* p) { check_access(p, size, false); } \
+  XPU_DLL_EXPORT void __tsan_unaligned_write##size(void* p) { check_access(p, size, true); } \
+  XPU_DLL_EXPORT void __tsan_volatile_read##size(void* p) { check_access(p, size, false); }  \
   XPU_DLL_EXPORT void __tsan_volatile_write##size(void* p) { check_access(p, size, true); }
 XPU_EMU_HOOK(1)
 XPU_EMU_HOOK(2)

@@ -36,9 +36,12 @@ uint32_t to_bits(float value) {
 float from_half(uint16_t half) {
   const int exponent = (half >> 10) & 31, mantissa = half & 1023;
   float magnitude;
-  if (exponent == 31) magnitude = mantissa ? NAN : INFINITY;
-  else if (exponent == 0) magnitude = std::ldexp(static_cast<float>(mantissa), -24);
-  else magnitude = std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+  if (exponent == 31)
+    magnitude = mantissa ? NAN : INFINITY;
+  else if (exponent == 0)
+    magnitude = std::ldexp(static_cast<float>(mantissa), -24);
+  else
+    magnitude = std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
   return std::copysign(magnitude, half & 0x8000 ? -1.0f : 1.0f);
 }
 
@@ -87,7 +90,8 @@ struct Matrix {
   int64_t leading, stride;
   bool transposed;
   // One matrix as floats, row after row (or column after column).
-  std::vector<float> unpack(int64_t batch, int64_t rows, int64_t cols, bool by_rows, bool tf32) const {
+  std::vector<float> unpack(int64_t batch, int64_t rows, int64_t cols, bool by_rows,
+                            bool tf32) const {
     const void* const view = xpu_emu::device_view(data);
     const int64_t row_step = transposed ? leading : 1, col_step = transposed ? 1 : leading;
     std::vector<float> out(rows * cols);
@@ -157,12 +161,14 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasGemmStridedBatchedEx(
-    cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
-    const void* alpha, const void* A, cudaDataType Atype, int lda, long long int strideA,
-    const void* B, cudaDataType Btype, int ldb, long long int strideB, const void* beta, void* C,
-    cudaDataType Ctype, int ldc, long long int strideC, int batchCount,
-    cublasComputeType_t computeType, cublasGemmAlgo_t) {
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
+                                          cublasOperation_t transb, int m, int n, int k,
+                                          const void* alpha, const void* A, cudaDataType Atype,
+                                          int lda, long long int strideA, const void* B,
+                                          cudaDataType Btype, int ldb, long long int strideB,
+                                          const void* beta, void* C, cudaDataType Ctype, int ldc,
+                                          long long int strideC, int batchCount,
+                                          cublasComputeType_t computeType, cublasGemmAlgo_t) {
   if (!is_open(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (xpu_emu::count_call(1)) return CUBLAS_STATUS_EXECUTION_FAILED;
   const bool ta = transa != CUBLAS_OP_N, tb = transb != CUBLAS_OP_N;
@@ -179,9 +185,15 @@ cublasStatus_t cublasGemmStridedBatchedEx(
   const long long columns = static_cast<long long>(ldc) * (n - 1) + m;
   const bool alternate = strideC >= m && strideC * (batchCount - 1) + m <= ldc;
   if (batchCount > 1 && strideC < columns && !alternate) return CUBLAS_STATUS_INVALID_VALUE;
-  Product product{m, n, k, batchCount, *static_cast<const float*>(alpha),
-                  *static_cast<const float*>(beta), {A, Atype, lda, strideA, ta},
-                  {B, Btype, ldb, strideB, tb}, {C, Ctype, ldc, strideC, false},
+  Product product{m,
+                  n,
+                  k,
+                  batchCount,
+                  *static_cast<const float*>(alpha),
+                  *static_cast<const float*>(beta),
+                  {A, Atype, lda, strideA, ta},
+                  {B, Btype, ldb, strideB, tb},
+                  {C, Ctype, ldc, strideC, false},
                   computeType == CUBLAS_COMPUTE_32F_FAST_TF32 && Atype == CUDA_R_32F};
   std::vector<xpu_emu::DeviceRange> reads;
   if (k > 0 && product.alpha != 0) {
@@ -190,8 +202,8 @@ cublasStatus_t cublasGemmStridedBatchedEx(
   }
   const xpu_emu::DeviceRange out{C, span(product.c, m, n, batchCount)};
   if (product.beta != 0) reads.push_back(out);
-  const int code = xpu_emu::enqueue_work(handle->stream, "gemm", reads, {out},
-                                         [product] { product.run(); });
+  const int code =
+      xpu_emu::enqueue_work(handle->stream, "gemm", reads, {out}, [product] { product.run(); });
   return code ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }
 }

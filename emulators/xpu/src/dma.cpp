@@ -66,7 +66,8 @@ void check_budget(Core& core, const Dma& dma) {
 #endif
   if (core.told_budget || (core.data_bytes <= lm_budget && depth <= lm_size)) return;
   core.told_budget = true;
-  violate(XPU_EMU_LM_BUDGET, "core %d.%d: %zu bytes of data (limit %zu), %zu with frames (limit %zu)",
+  violate(XPU_EMU_LM_BUDGET,
+          "core %d.%d: %zu bytes of data (limit %zu), %zu with frames (limit %zu)",
           engine().cluster, core.id, core.data_bytes, lm_budget, depth, lm_size);
 }
 
@@ -96,8 +97,10 @@ void move_bytes(Core& core, Dma& dma) {
   if (checksum(dma.local, dma.size) != dma.checksum)
     violate(XPU_EMU_WRITE_BEFORE_FENCE, "core %d.%d: %s, its %d local bytes changed in flight",
             engine().cluster, core.id, name(dma), dma.size);
-  if (dma.in) std::memcpy(dma.local, backing(dma.global), dma.size);
-  else std::memcpy(backing(dma.global), dma.local, dma.size);
+  if (dma.in)
+    std::memcpy(dma.local, backing(dma.global), dma.size);
+  else
+    std::memcpy(backing(dma.global), dma.local, dma.size);
 }
 
 GlobalAccess& logged(const Dma& dma) {
@@ -131,7 +134,8 @@ void start(Dma dma, bool async) {
   if (!current_core()) return violate(XPU_EMU_WRONG_SPACE, "%s outside of a kernel", name(dma));
   Core& core = *current_core();
   if (dma.size <= 0 || static_cast<size_t>(dma.size) > (dma.side == lm ? lm_size : sm_size)) {
-    violate(XPU_EMU_DMA_SIZE, "%s by core %d.%d of %d bytes", name(dma), e.cluster, core.id, dma.size);
+    violate(XPU_EMU_DMA_SIZE, "%s by core %d.%d of %d bytes", name(dma), e.cluster, core.id,
+            dma.size);
     fault();
   }
   check_global(core, dma);
@@ -170,8 +174,8 @@ bool ordered(const GlobalAccess& a, const GlobalAccess& b) {
 }
 
 void tell_race(const GlobalAccess& a, const GlobalAccess& b, const char* what) {
-  violate(XPU_EMU_GLOBAL_RACE, "%s: core %d.%d and core %d.%d share byte %p", what, a.cluster, a.core,
-          b.cluster, b.core, reinterpret_cast<void*>(std::max(a.begin, b.begin)));
+  violate(XPU_EMU_GLOBAL_RACE, "%s: core %d.%d and core %d.%d share byte %p", what, a.cluster,
+          a.core, b.cluster, b.core, reinterpret_cast<void*>(std::max(a.begin, b.begin)));
 }
 }  // namespace
 
@@ -216,19 +220,32 @@ using namespace xpu_emu;
 
 namespace {
 Dma make(Memory side, bool in, const void* global, const void* local, int size) {
-  return {side, in, reinterpret_cast<Address>(global),
-          static_cast<uint8_t*>(const_cast<void*>(local)), size, 0, 0};
+  return {side,
+          in,
+          reinterpret_cast<Address>(global),
+          static_cast<uint8_t*>(const_cast<void*>(local)),
+          size,
+          0,
+          0};
 }
 }  // namespace
 
 void GM2LM(const void* src, void* dst, int size) { start(make(lm, true, src, dst, size), false); }
-void GM2LM_ASYNC(const void* src, void* dst, int size) { start(make(lm, true, src, dst, size), true); }
+void GM2LM_ASYNC(const void* src, void* dst, int size) {
+  start(make(lm, true, src, dst, size), true);
+}
 void LM2GM(const void* src, void* dst, int size) { start(make(lm, false, dst, src, size), false); }
-void LM2GM_ASYNC(const void* src, void* dst, int size) { start(make(lm, false, dst, src, size), true); }
+void LM2GM_ASYNC(const void* src, void* dst, int size) {
+  start(make(lm, false, dst, src, size), true);
+}
 void GM2SM(const void* src, void* dst, int size) { start(make(sm, true, src, dst, size), false); }
-void GM2SM_ASYNC(const void* src, void* dst, int size) { start(make(sm, true, src, dst, size), true); }
+void GM2SM_ASYNC(const void* src, void* dst, int size) {
+  start(make(sm, true, src, dst, size), true);
+}
 void SM2GM(const void* src, void* dst, int size) { start(make(sm, false, dst, src, size), false); }
-void SM2GM_ASYNC(const void* src, void* dst, int size) { start(make(sm, false, dst, src, size), true); }
+void SM2GM_ASYNC(const void* src, void* dst, int size) {
+  start(make(sm, false, dst, src, size), true);
+}
 
 void mfence() { fence(lm | sm | gm); }
 void mfence_lm() { fence(lm); }

@@ -83,8 +83,10 @@ void release_barrier(Engine& e) {
   int waiting = 0, missing = -1, example = 0;
   for (const Core& core : e.cores) {
     if (core.id >= e.launch->cores) continue;
-    if (core.state == CoreState::at_barrier) ++waiting, example = core.id;
-    else missing = core.id;
+    if (core.state == CoreState::at_barrier)
+      ++waiting, example = core.id;
+    else
+      missing = core.id;
   }
   if (missing >= 0) {
     violate(XPU_EMU_DIVERGENT_BARRIER,
@@ -116,9 +118,8 @@ void run_cluster(Engine& e, int cluster) {
       if (e.cores[id].state == CoreState::ready) ready.push_back(id);
     }
     const auto end = e.cores.begin() + cores;
-    const bool waits = std::any_of(e.cores.begin(), end, [](const Core& core) {
-      return core.state == CoreState::at_barrier;
-    });
+    const bool waits = std::any_of(
+        e.cores.begin(), end, [](const Core& core) { return core.state == CoreState::at_barrier; });
     if (!waits || e.faulted) return;
     release_barrier(e);
     for (int i = 0; i < cores; ++i)
@@ -129,8 +130,10 @@ void run_cluster(Engine& e, int cluster) {
 void collect(const std::vector<GlobalAccess>& log, std::vector<Range>& out) {
   out.reserve(log.size());
   for (const auto& access : log) {
-    if (!out.empty() && out.back().end == access.begin) out.back().end = access.end;
-    else out.push_back({access.begin, access.end});
+    if (!out.empty() && out.back().end == access.begin)
+      out.back().end = access.end;
+    else
+      out.push_back({access.begin, access.end});
   }
 }
 }  // namespace

@@ -8,11 +8,11 @@
 
 namespace xpu_emu {
 
-constexpr size_t lm_size = 8 << 10;      // a core's local memory, stack included
-constexpr size_t lm_budget = 6 << 10;    // of it for data; the rest is the stack's
-constexpr size_t sm_size = 256 << 10;    // a cluster's shared memory
-constexpr size_t stack_size = 128 << 10; // the host's frames are larger than the chip's
-constexpr size_t window_size = 16 << 10; // the part of the stack whose bytes have a state
+constexpr size_t lm_size = 8 << 10;       // a core's local memory, stack included
+constexpr size_t lm_budget = 6 << 10;     // of it for data; the rest is the stack's
+constexpr size_t sm_size = 256 << 10;     // a cluster's shared memory
+constexpr size_t stack_size = 128 << 10;  // the host's frames are larger than the chip's
+constexpr size_t window_size = 16 << 10;  // the part of the stack whose bytes have a state
 
 enum Memory : int { lm = 1, sm = 2, gm = 4 };  // bits of a fence, as in the vendor's mask
 
@@ -23,8 +23,8 @@ struct Dma {
   Address global;
   uint8_t* local;
   int size;
-  uint64_t checksum;     // of what must not change while the copy is in flight
-  size_t log;            // index into the access log
+  uint64_t checksum;  // of what must not change while the copy is in flight
+  size_t log;         // index into the access log
   bool local_done = false, global_done = false;
 };
 
@@ -44,8 +44,8 @@ struct Core {
   ucontext_t context;
   uint8_t *stack = nullptr, *top = nullptr;  // top: where the kernel's own frames begin
   std::vector<Dma> pending;
-  std::vector<uint8_t> bytes;                // ByteState of the window below `top`
-  std::vector<uint8_t> used;                 // which of them a DMA has touched: the data budget
+  std::vector<uint8_t> bytes;  // ByteState of the window below `top`
+  std::vector<uint8_t> used;   // which of them a DMA has touched: the data budget
   std::vector<std::pair<uint8_t*, int>> vector_stores;
   size_t data_bytes = 0;
   bool told_budget = false;
@@ -72,13 +72,15 @@ struct Engine {
   bool faulted = false;
   uint64_t random = 1;
 
-  uint64_t draw() { return (random = random * 6364136223846793005ull + 1442695040888963407ull) >> 33; }
+  uint64_t draw() {
+    return (random = random * 6364136223846793005ull + 1442695040888963407ull) >> 33;
+  }
 };
 Engine& engine();
 Core*& current_core();  // null outside a kernel
 
-void yield_core();               // lets another core run
-[[noreturn]] void fault();       // ends the kernel with an exception
+void yield_core();          // lets another core run
+[[noreturn]] void fault();  // ends the kernel with an exception
 
 // dma.cpp
 void finish_core(Core& core);

@@ -8,8 +8,8 @@
 
 namespace xpu_emu {
 namespace {
-constexpr uint64_t gap = 1 << 20;        // between HBM and L3, so that no overrun joins them
-constexpr uint64_t red_zone = 512;       // between allocations
+constexpr uint64_t gap = 1 << 20;   // between HBM and L3, so that no overrun joins them
+constexpr uint64_t red_zone = 512;  // between allocations
 constexpr uint64_t alignment = 256;
 constexpr uint64_t device_span = hbm_capacity + gap + l3_capacity + gap;
 constexpr uint64_t poison_limit = 16 << 20;
@@ -61,7 +61,9 @@ bool is_device_address(const void* p) {
   const Address address = reinterpret_cast<Address>(p);
   return address >= arena().addresses && address < arena().addresses + device_span * device_count;
 }
-int device_of(Address address) { return static_cast<int>((address - arena().addresses) / device_span); }
+int device_of(Address address) {
+  return static_cast<int>((address - arena().addresses) / device_span);
+}
 uint8_t* backing(Address address) { return arena().bytes + (address - arena().addresses); }
 
 const Allocation* find_allocation(Address address, uint64_t size) {

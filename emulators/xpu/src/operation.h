@@ -1,4 +1,5 @@
-// How a library beside the runtime puts work on a stream: the door between libxpu_blas and libxpurt.
+// How a library beside the runtime puts work on a stream: the door between libxpu_blas and
+// libxpurt.
 #pragma once
 #include <functional>
 #include <vector>

@@ -44,7 +44,8 @@ uint8_t* reachable(const void* p) {
 
 Footprint footprint_of(const Copy& copy) {
   Footprint bytes;
-  const Address dst = reinterpret_cast<Address>(copy.dst), src = reinterpret_cast<Address>(copy.src);
+  const Address dst = reinterpret_cast<Address>(copy.dst),
+                src = reinterpret_cast<Address>(copy.src);
   bytes.writes.push_back({dst, dst + copy.size});
   bytes.reads.push_back({src, src + copy.size});
   return bytes;
@@ -63,8 +64,10 @@ Operation async_copy(const Copy& copy, int device) {
   uint64_t expected = 0;
   if (!copy.from_device()) {
     const auto* bytes = static_cast<const uint8_t*>(copy.src);
-    if (state().early_sources) snapshot.assign(bytes, bytes + copy.size);
-    else expected = checksum(copy.src, copy.size);
+    if (state().early_sources)
+      snapshot.assign(bytes, bytes + copy.size);
+    else
+      expected = checksum(copy.src, copy.size);
   }
   operation.execute = [copy, device, expected, snapshot = std::move(snapshot)](Footprint& bytes) {
     if (int code = check(copy, device)) return code;
@@ -108,10 +111,18 @@ int xpu_device_get_attr(uint64_t* pattr, XPUDeviceAttr attr, int devid) {
   if (!pattr) return -XPUERR_INVALID_PARAM;
   if (devid < 0 || devid >= device_count) return -XPUERR_INVALID_DEVICE;
   switch (attr) {
-    case XPUATTR_MODEL: *pattr = 0; return 0;
-    case XPUATTR_MEM_MAIN_CAPACITY: *pattr = state().hbm_limit; return 0;
-    case XPUATTR_MEM_L3_CAPACITY: *pattr = l3_capacity; return 0;
-    case XPUATTR_NUM_CLUSTER: *pattr = physical_clusters; return 0;
+    case XPUATTR_MODEL:
+      *pattr = 0;
+      return 0;
+    case XPUATTR_MEM_MAIN_CAPACITY:
+      *pattr = state().hbm_limit;
+      return 0;
+    case XPUATTR_MEM_L3_CAPACITY:
+      *pattr = l3_capacity;
+      return 0;
+    case XPUATTR_NUM_CLUSTER:
+      *pattr = physical_clusters;
+      return 0;
   }
   return -XPUERR_NOSUPPORT;
 }

@@ -29,7 +29,8 @@ struct Range {
   Address begin, end;
 };
 
-// What an operation knows to have happened: per stream slot, the number of its last known operation.
+// What an operation knows to have happened: per stream slot, the number of its last known
+// operation.
 class Clock {
  public:
   uint64_t at(size_t slot) const { return slot < seen_.size() ? seen_[slot] : 0; }
@@ -95,10 +96,10 @@ struct Device {
 struct State {
   std::recursive_mutex mutex;
   Device devices[device_count];
-  std::vector<std::unique_ptr<Stream>> streams;            // closed ones stay: late use is an error
+  std::vector<std::unique_ptr<Stream>> streams;  // closed ones stay: late use is an error
   std::vector<std::shared_ptr<Event>> events;
   std::map<void*, uint64_t> host_blocks, registered;
-  std::vector<uint64_t> slot_numbers{0};                   // last operation of each slot; 0: the host
+  std::vector<uint64_t> slot_numbers{0};  // last operation of each slot; 0: the host
   std::vector<size_t> free_slots;
   Clock host;
   struct Done {

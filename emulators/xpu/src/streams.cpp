@@ -23,8 +23,10 @@ void merge(std::vector<Range>& ranges) {
 bool overlap(const std::vector<Range>& a, const std::vector<Range>& b) {
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     if (a[i].begin < b[j].end && b[j].begin < a[i].end) return true;
-    if (a[i].end <= b[j].end) ++i;
-    else ++j;
+    if (a[i].end <= b[j].end)
+      ++i;
+    else
+      ++j;
   }
   return false;
 }
@@ -67,8 +69,7 @@ void run_front(Stream& stream) {
 bool step() {
   std::vector<Stream*> runnable;
   for (const auto& stream : state().streams)
-    if (!stream->queue.empty() &&
-        (!stream->queue.front().ready || stream->queue.front().ready()))
+    if (!stream->queue.empty() && (!stream->queue.front().ready || stream->queue.front().ready()))
       runnable.push_back(stream.get());
   if (runnable.empty()) return false;
   run_front(*runnable[state().random() % runnable.size()]);
@@ -116,8 +117,10 @@ Stream* stream_of(XPUStream handle, int& error) {
   }
   for (const auto& stream : s.streams) {
     if (stream.get() != handle) continue;
-    if (stream->closed) error = XPUERR_USEAFCLOSE;
-    else if (stream->device != thread_device) error = XPUERR_INVALID_PARAM;
+    if (stream->closed)
+      error = XPUERR_USEAFCLOSE;
+    else if (stream->device != thread_device)
+      error = XPUERR_INVALID_PARAM;
     return error ? nullptr : stream.get();
   }
   error = XPUERR_INVALID_PARAM;

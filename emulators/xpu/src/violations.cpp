@@ -1,8 +1,8 @@
 // The book of broken rules, the counters, and the switches of xpu_emulator.h.
+#include <unistd.h>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <unistd.h>
 
 #include "state.h"
 
@@ -30,12 +30,23 @@ State& state() {
 }
 
 void violate(XpuEmuRule rule, const char* format, ...) {
-  static const char* const names[XPU_EMU_RULES] = {
-      "bounds",           "dma size",     "wrong space",     "scalar global access",
-      "read before fence", "write before fence", "shared race", "global race",
-      "divergent barrier", "lm budget",   "sm budget",       "unaligned simd",
-      "pending at exit",  "stream race",  "host source",     "freed in use",
-      "host access"};
+  static const char* const names[XPU_EMU_RULES] = {"bounds",
+                                                   "dma size",
+                                                   "wrong space",
+                                                   "scalar global access",
+                                                   "read before fence",
+                                                   "write before fence",
+                                                   "shared race",
+                                                   "global race",
+                                                   "divergent barrier",
+                                                   "lm budget",
+                                                   "sm budget",
+                                                   "unaligned simd",
+                                                   "pending at exit",
+                                                   "stream race",
+                                                   "host source",
+                                                   "freed in use",
+                                                   "host access"};
   char text[320];
   va_list arguments;
   va_start(arguments, format);

@@ -35,9 +35,9 @@ class Blas : public testing::Test {
                       const float* b, int ldb, float beta, float* c, int ldc,
                       cublasComputeType_t compute = CUBLAS_COMPUTE_32F) {
     const float alpha = 1;
-    return cublasGemmStridedBatchedEx(handle, ta, CUBLAS_OP_N, m, n, k, &alpha, a, CUDA_R_32F, lda, 0,
-                                      b, CUDA_R_32F, ldb, 0, &beta, c, CUDA_R_32F, ldc, 0, 1, compute,
-                                      CUBLAS_GEMM_DEFAULT);
+    return cublasGemmStridedBatchedEx(handle, ta, CUBLAS_OP_N, m, n, k, &alpha, a, CUDA_R_32F, lda,
+                                      0, b, CUDA_R_32F, ldb, 0, &beta, c, CUDA_R_32F, ldc, 0, 1,
+                                      compute, CUBLAS_GEMM_DEFAULT);
   }
   cublasHandle_t handle = nullptr;
 };

@@ -3,8 +3,8 @@
 #include "xpu/runtime.h"
 
 enum class Misuse : int32_t {
-  none,                // doubles n floats, properly
-  none_shared,         // reverses 64 floats through shared memory, properly
+  none,         // doubles n floats, properly
+  none_shared,  // reverses 64 floats through shared memory, properly
   read_before_fence,
   write_arriving,
   overwrite_leaving,

@@ -9,8 +9,10 @@ namespace {
 int device_count(std::string& why_none) {
   int count = 0;
   const int code = xpu_device_count(&count);
-  if (code != XPU_SUCCESS) why_none = std::string("xpu_device_count: ") + xpu_strerror(code);
-  else if (count == 0) why_none = "the XPU runtime sees no device";
+  if (code != XPU_SUCCESS)
+    why_none = std::string("xpu_device_count: ") + xpu_strerror(code);
+  else if (count == 0)
+    why_none = "the XPU runtime sees no device";
   return code == XPU_SUCCESS ? count : 0;
 }
 

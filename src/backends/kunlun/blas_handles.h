@@ -1,11 +1,11 @@
-// A few BLAS handles per device. A handle serves one thread at a time (its stream is state), so that
-// each call borrows one: an atomic flag per handle, no lock.
+// A few BLAS handles per device. A handle serves one thread at a time (its stream is state), so
+// that each call borrows one: an atomic flag per handle, no lock.
 #pragma once
 
 #include <atomic>
 
-#include "cublas_v2.h"
 #include "base/error.h"
+#include "cublas_v2.h"
 
 namespace infini::kunlun {
 

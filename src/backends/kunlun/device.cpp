@@ -196,8 +196,10 @@ void Device::free_host(void* p) { check(xpu_host_free(p), "xpu_host_free"); }
 
 void Device::copy(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind) {
   check(xpu_wait(nullptr), "xpu_wait");
-  if (kind == INFINIRT_MEMCPY_H2H) std::memcpy(dst, src, bytes);
-  else check(xpu_memcpy(dst, src, bytes, direction(kind)), "xpu_memcpy", " of ", bytes, " bytes");
+  if (kind == INFINIRT_MEMCPY_H2H)
+    std::memcpy(dst, src, bytes);
+  else
+    check(xpu_memcpy(dst, src, bytes, direction(kind)), "xpu_memcpy", " of ", bytes, " bytes");
 }
 
 void Device::copy_async(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind,

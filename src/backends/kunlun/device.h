@@ -1,5 +1,6 @@
-// An XPU as a device. What the runtime lacks is built here on what it has: memset is a kernel, device
-// synchronisation waits for every stream we made, event times are the host's, free memory is counted.
+// An XPU as a device. What the runtime lacks is built here on what it has: memset is a kernel,
+// device synchronisation waits for every stream we made, event times are the host's, free memory is
+// counted.
 #pragma once
 
 #include <chrono>
@@ -31,8 +32,8 @@ class Device final : public infini::Device {
   void synchronize_stream(void* stream) override;
   void stream_wait_event(void* stream, void* event) override;
 
-  // The runtime's events know no time. A timed event therefore first waits for its stream when it is
-  // recorded, and takes the host's clock; create it with DISABLE_TIMING to stay asynchronous.
+  // The runtime's events know no time. A timed event therefore first waits for its stream when it
+  // is recorded, and takes the host's clock; create it with DISABLE_TIMING to stay asynchronous.
   void* create_event(uint32_t flags) override;
   void destroy_event(void* event) override;
   void record_event(void* event, void* stream) override;

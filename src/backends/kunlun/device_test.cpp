@@ -209,7 +209,8 @@ TEST_F(KunlunDevice, PinnedMemoryAndTheSecondDevice) {
   std::thread([&] {  // a thread that starts elsewhere
     EXPECT_OK(infinirtSetDevice(INFINI_DEVICE_KUNLUN, 1));
     EXPECT_OK(infinirtFree(far));
-  }).join();
+  })
+      .join();
   EXPECT_OK(infinirtFreeHost(pinned));
 }
 
@@ -242,7 +243,8 @@ infiniStatus_t scenario(bool& right) {
   return status;
 }
 
-// Law: a run in which a call of the driver failed says so, or was right all the same; nothing leaks.
+// Law: a run in which a call of the driver failed says so, or was right all the same; nothing
+// leaks.
 TEST_F(KunlunDevice, EveryCallMayFail) {
   for (int64_t n = 1;; ++n) {
     ASSERT_LT(n, 200);

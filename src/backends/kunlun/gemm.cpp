@@ -1,5 +1,5 @@
-// Gemm on the XPU through the vendor's BLAS, which speaks cuBLAS: column-major, 32-bit sizes. Operands
-// that it cannot address are copied into dense matrices of the workspace by Rearrange.
+// Gemm on the XPU through the vendor's BLAS, which speaks cuBLAS: column-major, 32-bit sizes.
+// Operands that it cannot address are copied into dense matrices of the workspace by Rearrange.
 #include <algorithm>
 #include <climits>
 #include <utility>
@@ -17,10 +17,17 @@ constexpr int64_t workspace_alignment = 256;
 
 bool blas_type(infiniDtype_t dtype, cudaDataType& type) {
   switch (dtype) {
-    case INFINI_DTYPE_F16: type = CUDA_R_16F; return true;
-    case INFINI_DTYPE_BF16: type = CUDA_R_16BF; return true;
-    case INFINI_DTYPE_F32: type = CUDA_R_32F; return true;
-    default: return false;
+    case INFINI_DTYPE_F16:
+      type = CUDA_R_16F;
+      return true;
+    case INFINI_DTYPE_BF16:
+      type = CUDA_R_16BF;
+      return true;
+    case INFINI_DTYPE_F32:
+      type = CUDA_R_32F;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -80,7 +87,8 @@ class BlasGemm final : public GemmKernel {
   }
 
  private:
-  void multiply(void* c, const void* a, const void* b, float alpha, float beta, void* stream) const {
+  void multiply(void* c, const void* a, const void* b, float alpha, float beta,
+                void* stream) const {
     const BlasHandles::Borrowed handle(blas_, stream);
     auto op = [](const BlasMatrix& x) { return x.columns_first ? CUBLAS_OP_N : CUBLAS_OP_T; };
     auto narrow = [](int64_t value) { return static_cast<int>(value); };

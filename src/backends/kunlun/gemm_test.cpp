@@ -17,8 +17,8 @@ class KunlunGemm : public Emulated {
   // The BLAS handles are made once per device and stay; they are no leak.
   void SetUp() override {
     Emulated::SetUp();
-    ASSERT_TRUE(harness::check(harness::parse_gemm("gemm f32 m=2 n=2 k=2"), GemmValues::integers)
-                    .passed);
+    ASSERT_TRUE(
+        harness::check(harness::parse_gemm("gemm f32 m=2 n=2 k=2"), GemmValues::integers).passed);
     xpu_emu_clear();
   }
 };
@@ -35,7 +35,8 @@ TEST_F(KunlunGemm, RandomCasesUnderTwentySeeds) {
     for (int n = 0; n < 12; ++n) {
       const GemmProblem problem = harness::random_gemm(random, 40);
       if (!offered(problem)) continue;
-      const auto verdict = harness::check(problem, GemmValues::random, seed, n % 2 ? stream : nullptr);
+      const auto verdict =
+          harness::check(problem, GemmValues::random, seed, n % 2 ? stream : nullptr);
       ASSERT_TRUE(verdict.passed) << "seed " << seed << ": " << verdict.message;
     }
     ASSERT_EQ(0, xpu_emu_violations()) << "seed " << seed << "\n" << all_violations();

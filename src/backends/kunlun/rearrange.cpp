@@ -28,10 +28,9 @@ class TiledRearrange final : public RearrangeKernel {
   }
   void launch(char* dst, const char* src, void* stream) const {
     const Schedule& s = schedule_;
-    const int code =
-        s.walk == Walk::cluster_tiles
-            ? launch_cluster_tiles(s.clusters, stream, dst, src, s.arguments)
-            : launch_core_tiles(s.clusters, s.cores, stream, dst, src, s.arguments);
+    const int code = s.walk == Walk::cluster_tiles
+                         ? launch_cluster_tiles(s.clusters, stream, dst, src, s.arguments)
+                         : launch_core_tiles(s.clusters, s.cores, stream, dst, src, s.arguments);
     check(code, walk_name(s.walk));
   }
 
@@ -55,7 +54,9 @@ constexpr Candidate<RearrangeKernel, Choices, RearrangePlan> candidates[] = {
      },
      [](const Choices& c, const RearrangePlan&) { return make_rearrange(c.rows); }},
     {"cluster_tiles",
-     [](const Choices& c, const RearrangePlan&) { return c.cluster_tiles.cost < c.core_tiles.cost; },
+     [](const Choices& c, const RearrangePlan&) {
+       return c.cluster_tiles.cost < c.core_tiles.cost;
+     },
      [](const Choices& c, const RearrangePlan&) { return make_rearrange(c.cluster_tiles); }},
     {"core_tiles", [](const Choices&, const RearrangePlan&) { return true; },
      [](const Choices& c, const RearrangePlan&) { return make_rearrange(c.core_tiles); }},

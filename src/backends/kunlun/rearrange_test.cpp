@@ -1,5 +1,5 @@
-// Rearrange on the emulated XPU, beside conformance_test: every walk, many interleavings; bursts are long, threads
-// may share a descriptor, and no fault is lost.
+// Rearrange on the emulated XPU, beside conformance_test: every walk, many interleavings; bursts
+// are long, threads may share a descriptor, and no fault is lost.
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -85,7 +85,8 @@ TEST_F(KunlunRearrange, EveryWalkRunsEveryPlan) {
     ASSERT_NO_FATAL_FAILURE(expect_all_walks(device, harness::parse_rearrange(text)));
 }
 
-// The large transposes of the bench suite, scaled down so that every cluster still has several tiles.
+// The large transposes of the bench suite, scaled down so that every cluster still has several
+// tiles.
 TEST_F(KunlunRearrange, BurstsAreLong) {
   for (const char* text :
        {"rearrange f32 1024x1024 perm=1,0", "rearrange f32 1023x1025 perm=1,0",
@@ -186,7 +187,8 @@ TEST_F(KunlunRearrange, OneDescriptorManyThreadsAndStreams) {
   for (auto& thread : threads) thread.join();
 }
 
-// Law: whichever call of the driver fails, somebody is told, nothing leaks, and the next run is right.
+// Law: whichever call of the driver fails, somebody is told, nothing leaks, and the next run is
+// right.
 TEST_F(KunlunRearrange, EveryCallMayFail) {
   const auto problem = harness::parse_rearrange("rearrange f16 100x90 perm=1,0");
   int64_t n = 1;

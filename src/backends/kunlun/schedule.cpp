@@ -1,5 +1,5 @@
-// The tiles of a plan: grow a box from one word, always along the loop that saves most, until it fills
-// its buffer or there would be fewer tiles than workers.
+// The tiles of a plan: grow a box from one word, always along the loop that saves most, until it
+// fills its buffer or there would be fewer tiles than workers.
 #include "backends/kunlun/schedule.h"
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace infini::kunlun {
 namespace {
 
-constexpr int burst_cost = 512;    // a DMA costs as much as this many bytes, whatever its size
-constexpr int pick_cost = 16;      // picking a word, likewise
-constexpr int least_density = 8;   // a burst may read 8 times what it needs
-constexpr int least_piece = 512;   // bytes of a store that are worth a core of their own
+constexpr int burst_cost = 512;   // a DMA costs as much as this many bytes, whatever its size
+constexpr int pick_cost = 16;     // picking a word, likewise
+constexpr int least_density = 8;  // a burst may read 8 times what it needs
+constexpr int least_piece = 512;  // bytes of a store that are worth a core of their own
 
 // The memory of a walk: what a tile may take in its buffer, and who works on how many tiles.
 struct Room {
@@ -25,10 +25,12 @@ struct Room {
 Room room_of(Walk walk, int clusters) {
   const int64_t cores = int64_t{clusters} * cores_per_cluster;
   switch (walk) {
-    case Walk::rows: return {direct_buffer_bytes, direct_buffer_bytes, cores, 512};
+    case Walk::rows:
+      return {direct_buffer_bytes, direct_buffer_bytes, cores, 512};
     case Walk::cluster_tiles:
       return {cluster_buffer_bytes, core_buffer_bytes / 2, clusters, 16 << 10};
-    case Walk::core_tiles: break;
+    case Walk::core_tiles:
+      break;
   }
   return {pick_buffer_bytes, pick_buffer_bytes, cores, 512};
 }
@@ -42,8 +44,7 @@ int32_t unit_of(const RearrangePlan& plan) {
 
 class Builder {
  public:
-  Builder(const RearrangePlan& plan, Walk walk, int clusters)
-      : room_(room_of(walk, clusters)) {
+  Builder(const RearrangePlan& plan, Walk walk, int clusters) : room_(room_of(walk, clusters)) {
     s_.walk = walk;
     take_loops(plan);
     const int64_t fair = moved_bytes(plan) / room_.workers;
@@ -74,20 +75,21 @@ class Builder {
 
   // Doubles one loop after another as long as that makes a byte cheaper.
   void grow() {
+    const auto doubled = [this](int i) {
+      return static_cast<int32_t>(std::min<int64_t>(2 * int64_t{loop(i).tile}, loop(i).extent));
+    };
     double best = measure();
     for (int chosen = 0; chosen >= 0;) {
       chosen = -1;
       for (int i = a().depth - 1; i >= 0; --i) {
         const int32_t before = loop(i).tile;
         if (before == loop(i).extent) continue;
-        loop(i).tile = static_cast<int32_t>(std::min<int64_t>(2 * int64_t{before}, loop(i).extent));
+        loop(i).tile = doubled(i);
         const double cost = measure();
         if (fits_ && cost < best) best = cost, chosen = i;
         loop(i).tile = before;
       }
-      if (chosen >= 0)
-        loop(chosen).tile =
-            static_cast<int32_t>(std::min<int64_t>(2 * int64_t{loop(chosen).tile}, loop(chosen).extent));
+      if (chosen >= 0) loop(chosen).tile = doubled(chosen);
     }
     measure();
   }
@@ -107,7 +109,8 @@ class Builder {
     fits_ = bursts_ * span_ <= room_.buffer && useful <= static_cast<double>(useful_limit_) &&
             int64_t{a().piece} * a().point_bytes <= room_.store;
     s_.mean_burst = (loads * static_cast<double>(span_) + useful) / (loads + stores);
-    s_.cost = (loads * static_cast<double>(burst_cost + span_) + stores * burst_cost + useful) / useful;
+    s_.cost =
+        (loads * static_cast<double>(burst_cost + span_) + stores * burst_cost + useful) / useful;
     if (s_.walk != Walk::rows) s_.cost += static_cast<double>(pick_cost) / a().unit;
     return s_.cost;
   }
@@ -119,7 +122,8 @@ class Builder {
     for (int i = a().depth - 1; i >= 0; --i) {
       if (loop(i).tile == 1 || loop(i).src_step == 0) continue;
       int place = count++;
-      for (; place > 0 && std::abs(loop(i).src_step) < std::abs(loop(order[place - 1]).src_step); --place)
+      for (; place > 0 && std::abs(loop(i).src_step) < std::abs(loop(order[place - 1]).src_step);
+           --place)
         order[place] = order[place - 1];
       order[place] = i;
     }
@@ -150,7 +154,8 @@ class Builder {
     }
   }
 
-  // Inside a burst a point lies where it lies in src; bursts follow one another in the order of dst.
+  // Inside a burst a point lies where it lies in src; bursts follow one another in the order of
+  // dst.
   void place_bursts() {
     bursts_ = 1;
     for (int i = a().depth - 1; i >= 0; --i) {
@@ -193,8 +198,7 @@ class Builder {
     const TileLoop& first = loop(a().depth - a().run_loops);
     a().piece = first.tile;
     if (s_.walk != Walk::cluster_tiles) return;
-    const int64_t share =
-        std::clamp<int64_t>(useful / cores_per_cluster, least_piece, room_.store);
+    const int64_t share = std::clamp<int64_t>(useful / cores_per_cluster, least_piece, room_.store);
     a().piece = static_cast<int32_t>(
         std::clamp<int64_t>(share / a().point_bytes, 1, std::max(1, first.tile)));
   }
@@ -209,8 +213,8 @@ class Builder {
     s_.clusters = static_cast<int>(std::min<int64_t>(clusters, a().tiles));
     s_.cores = cores_per_cluster;
     if (s_.walk != Walk::cluster_tiles)
-      s_.cores = static_cast<int>(
-          std::min<int64_t>(cores_per_cluster, ceil_div(a().tiles, s_.clusters)));
+      s_.cores =
+          static_cast<int>(std::min<int64_t>(cores_per_cluster, ceil_div(a().tiles, s_.clusters)));
   }
 
   Schedule s_;
@@ -227,9 +231,12 @@ Schedule make_schedule(const RearrangePlan& plan, Walk walk, int device_clusters
 
 const char* walk_name(Walk walk) {
   switch (walk) {
-    case Walk::rows: return "rows";
-    case Walk::cluster_tiles: return "cluster_tiles";
-    case Walk::core_tiles: break;
+    case Walk::rows:
+      return "rows";
+    case Walk::cluster_tiles:
+      return "cluster_tiles";
+    case Walk::core_tiles:
+      break;
   }
   return "core_tiles";
 }

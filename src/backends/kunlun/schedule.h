@@ -1,7 +1,8 @@
 // Cutting a rearrange plan into tiles for the XPU: pure host code, no SDK.
 //
 // Law: the (dst byte, src byte) pairs that the tiles of all launches move are exactly those of the
-// plan, each once; every tile fits into its buffers. (schedule_test.cpp walks the tiles and counts.)
+// plan, each once; every tile fits into its buffers. (schedule_test.cpp walks the tiles and
+// counts.)
 #pragma once
 
 #include <string>

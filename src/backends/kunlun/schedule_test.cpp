@@ -1,5 +1,5 @@
-// The law of schedules: walking the tiles as a kernel does moves exactly the plan's bytes, each once,
-// and no tile leaves its buffers. The walk here is written anew, from tile.h's words alone.
+// The law of schedules: walking the tiles as a kernel does moves exactly the plan's bytes, each
+// once, and no tile leaves its buffers. The walk here is written anew, from tile.h's words alone.
 #include "backends/kunlun/schedule.h"
 
 #include <gtest/gtest.h>
@@ -52,8 +52,10 @@ class TileWalk {
     for (int i = 0; i < a_.depth; ++i) {
       const TileLoop& loop = a_.loops[i];
       const int64_t reach = (extent_[i] - 1) * loop.src_step;
-      if (in_span(i)) span += std::abs(reach), low_ += std::min<int64_t>(reach, 0);
-      else if (loop.src_step != 0) bursts *= extent_[i];
+      if (in_span(i))
+        span += std::abs(reach), low_ += std::min<int64_t>(reach, 0);
+      else if (loop.src_step != 0)
+        bursts *= extent_[i];
     }
     const int64_t room = schedule_.walk == Walk::cluster_tiles ? cluster_buffer_bytes
                          : schedule_.walk == Walk::rows        ? direct_buffer_bytes
@@ -93,8 +95,8 @@ class TileWalk {
 
   void piece(int64_t dst, int64_t local, int64_t point, int64_t count) {
     const TileLoop& first = a_.loops[a_.depth - a_.run_loops];
-    ASSERT_LE(count * a_.point_bytes, schedule_.walk == Walk::core_tiles ? pick_buffer_bytes
-                                                                         : core_buffer_bytes / 2);
+    ASSERT_LE(count * a_.point_bytes,
+              schedule_.walk == Walk::core_tiles ? pick_buffer_bytes : core_buffer_bytes / 2);
     int64_t words = 1;
     for (int i = 0; i < a_.run_levels; ++i) words *= a_.run_counts[i];
     ASSERT_EQ(a_.point_bytes, words * a_.unit);
@@ -110,7 +112,8 @@ class TileWalk {
           rest /= a_.run_counts[i];
         }
         if (a_.direct) {
-          ASSERT_EQ(from, local + point * first.local_step + (k - point) * a_.point_bytes + w * a_.unit);
+          ASSERT_EQ(from,
+                    local + point * first.local_step + (k - point) * a_.point_bytes + w * a_.unit);
         }
         ASSERT_EQ(0, from % a_.unit) << "words are aligned";
         for (int64_t i = 0; i < a_.unit; ++i)
@@ -129,7 +132,8 @@ class TileWalk {
 void walk_outer(const Schedule& schedule, int level, int64_t dst, int64_t src, Pairs& out) {
   if (level == schedule.outer_depth) {
     for (int64_t i = 0; i < schedule.arguments.tiles; ++i)
-      TileWalk(schedule, dst + schedule.arguments.dst_offset, src + schedule.arguments.src_offset, out)
+      TileWalk(schedule, dst + schedule.arguments.dst_offset, src + schedule.arguments.src_offset,
+               out)
           .walk(i);
     return;
   }
@@ -174,30 +178,40 @@ TEST(Schedule, MovesEveryByteOnceForCutTiles) {
   for (const char* text :
        {"rearrange f32 200x300 perm=1,0", "rearrange u8 513x129 perm=1,0",
         "rearrange f16 7x64x50 perm=0,2,1", "rearrange u8 1000x3 perm=1,0",
-        "rearrange u8 3x1000 perm=1,0", "rearrange f32 300x70 src=140,2",
-        "rearrange u8 20000", "rearrange i16 9001 src=-1", "rearrange f64 9x999 src=0,1",
-        "rearrange f64 999x9 src=1,0", "rearrange c128 40x50 perm=1,0",
+        "rearrange u8 3x1000 perm=1,0", "rearrange f32 300x70 src=140,2", "rearrange u8 20000",
+        "rearrange i16 9001 src=-1", "rearrange f64 9x999 src=0,1", "rearrange f64 999x9 src=1,0",
+        "rearrange c128 40x50 perm=1,0",
         "rearrange u8 2x2x2x2x2x2x2x2x2x2x2x2x2x2 perm=13,12,11,10,9,8,7,6,5,4,3,2,1,0"})
     ASSERT_NO_FATAL_FAILURE(expect_law(plan_of(text), 12)) << text;
 }
 
 // Transposes whose dims allow it are moved in long bursts on both sides.
 TEST(Schedule, LongBursts) {
-  for (const char* text :
-       {"rearrange f32 8192x8192 perm=1,0", "rearrange f32 8191x8193 perm=1,0",
-        "rearrange f16 16384x16384 perm=1,0", "rearrange u8 16384x16384 perm=1,0",
-        "rearrange f64 8192x8192 perm=1,0", "rearrange f32 64x2000000 perm=1,0",
-        "rearrange f32 2000000x64 perm=1,0", "rearrange f32 2000000x3 perm=1,0",
-        "rearrange f32 3x2000000 perm=1,0", "rearrange u8 40000000x3 perm=1,0",
-        "rearrange u8 3x40000000 perm=1,0", "rearrange f16 64x64x112x112 perm=0,2,3,1",
-        "rearrange f16 64x112x112x64 perm=0,3,1,2", "rearrange f32 64x3x512x512 perm=0,2,3,1",
-        "rearrange u8 64x512x512x3 perm=0,3,1,2", "rearrange f16 8x2048x32x128 perm=0,2,3,1",
-        "rearrange f32 512x512x512 perm=2,0,1", "rearrange f32 512x512x512 perm=2,1,0",
-        "rearrange f32 512x512x512 perm=1,2,0", "rearrange f32 512x512x512 perm=0,2,1",
-        "rearrange f32 61x127x67x129 perm=3,2,1,0", "rearrange f32 48x28x48x28x28 perm=4,1,3,0,2",
-        "rearrange f32 16x16x16x16x16x16 perm=5,4,3,2,1,0",
-        "rearrange f32 8x3x16x5x12x7x64 perm=6,0,5,1,4,2,3",
-        "rearrange f16 2x2x2x2x128x64x16x32 perm=7,0,5,1,4,2,6,3"}) {
+  for (const char* text : {"rearrange f32 8192x8192 perm=1,0",
+                           "rearrange f32 8191x8193 perm=1,0",
+                           "rearrange f16 16384x16384 perm=1,0",
+                           "rearrange u8 16384x16384 perm=1,0",
+                           "rearrange f64 8192x8192 perm=1,0",
+                           "rearrange f32 64x2000000 perm=1,0",
+                           "rearrange f32 2000000x64 perm=1,0",
+                           "rearrange f32 2000000x3 perm=1,0",
+                           "rearrange f32 3x2000000 perm=1,0",
+                           "rearrange u8 40000000x3 perm=1,0",
+                           "rearrange u8 3x40000000 perm=1,0",
+                           "rearrange f16 64x64x112x112 perm=0,2,3,1",
+                           "rearrange f16 64x112x112x64 perm=0,3,1,2",
+                           "rearrange f32 64x3x512x512 perm=0,2,3,1",
+                           "rearrange u8 64x512x512x3 perm=0,3,1,2",
+                           "rearrange f16 8x2048x32x128 perm=0,2,3,1",
+                           "rearrange f32 512x512x512 perm=2,0,1",
+                           "rearrange f32 512x512x512 perm=2,1,0",
+                           "rearrange f32 512x512x512 perm=1,2,0",
+                           "rearrange f32 512x512x512 perm=0,2,1",
+                           "rearrange f32 61x127x67x129 perm=3,2,1,0",
+                           "rearrange f32 48x28x48x28x28 perm=4,1,3,0,2",
+                           "rearrange f32 16x16x16x16x16x16 perm=5,4,3,2,1,0",
+                           "rearrange f32 8x3x16x5x12x7x64 perm=6,0,5,1,4,2,3",
+                           "rearrange f16 2x2x2x2x128x64x16x32 perm=7,0,5,1,4,2,6,3"}) {
     const Schedule schedule = make_schedule(plan_of(text), Walk::cluster_tiles, 12);
     EXPECT_GE(schedule.mean_burst, 256) << text << ": " << to_string(schedule);
   }
@@ -208,8 +222,7 @@ TEST(Schedule, OffsetsBeyond32Bits) {
       make_schedule(plan_of("rearrange u8 5000000000x2 perm=1,0"), Walk::cluster_tiles, 12);
   EXPECT_GT(schedule.arguments.loops[0].dst_step, int64_t{1} << 32);
   int64_t points = 1;
-  for (int i = 0; i < schedule.arguments.depth; ++i)
-    points *= schedule.arguments.loops[i].extent;
+  for (int i = 0; i < schedule.arguments.depth; ++i) points *= schedule.arguments.loops[i].extent;
   EXPECT_EQ(10000000000, points * schedule.arguments.unit);
 }
 

@@ -1,6 +1,6 @@
 // What every kernel that walks tiles does: find a tile, its bursts and its stores, and pick words.
-// Device code; local memory and registers only. 64-bit arithmetic is slow there, so that it is kept to
-// addresses: once per tile and once per DMA.
+// Device code; local memory and registers only. 64-bit arithmetic is slow there, so that it is kept
+// to addresses: once per tile and once per DMA.
 #pragma once
 
 #include "backends/kunlun/launch.h"
@@ -31,19 +31,19 @@ __device__ inline void find_tile(const TileArguments& a, int64_t index, Tile& t)
       start = index % loop.tiles * loop.tile;
       index /= loop.tiles;
     }
-    const int extent = static_cast<int>(min<int64_t>(loop.tile, loop.extent - start));
+    const int extent = static_cast<int>(lesser<int64_t>(loop.tile, loop.extent - start));
     t.extent[i] = extent;
     t.dst += start * loop.dst_step;
     t.src += start * loop.src_step;
     if (in_span(a, i)) {
       const int reach = (extent - 1) * loop.local_step;  // equals the source's step
       t.span += reach < 0 ? -reach : reach;
-      t.low += min(reach, 0);
+      t.low += lesser(reach, 0);
     } else if (loop.src_step != 0) {
       t.bursts *= extent;
     }
     if (i < first) t.stores *= extent;
-    if (i == first) t.stores *= roundup_div(extent, a.piece);
+    if (i == first) t.stores *= ceil_div(extent, a.piece);
   }
 }
 
@@ -68,11 +68,11 @@ struct Store {
 };
 __device__ inline Store find_store(const TileArguments& a, const Tile& t, int n) {
   const int first = a.depth - a.run_loops;
-  const int pieces = roundup_div(t.extent[first], a.piece);
+  const int pieces = ceil_div(t.extent[first], a.piece);
   const int point = n % pieces * a.piece;
   n /= pieces;
   Store s{t.dst + point * a.loops[first].dst_step, point * a.loops[first].local_step - t.low,
-          min(a.piece, t.extent[first] - point)};
+          lesser(a.piece, t.extent[first] - point)};
   for (int i = first - 1; i >= 0 && n > 0; --i) {
     if (t.extent[i] == 1) continue;
     const int at = n % t.extent[i];

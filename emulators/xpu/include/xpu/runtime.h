@@ -1,5 +1,6 @@
-// The emulated subset of the XPU runtime library (libxpurt), with the vendor's names and signatures.
-// What the vendor's runtime lacks (memset, device synchronise, event timing) is lacking here too.
+// The emulated subset of the XPU runtime library (libxpurt), with the vendor's names and
+// signatures. What the vendor's runtime lacks (memset, device synchronise, event timing) is lacking
+// here too.
 #pragma once
 #include "xpu/defs.h"
 

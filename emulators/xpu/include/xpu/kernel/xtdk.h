@@ -1,5 +1,6 @@
 // The kernel dialect for the host's compiler: qualifiers become nothing or a place, DMA and fences
-// become calls of the emulator. Spaces, which the vendor's compiler checks, are checked when it runs.
+// become calls of the emulator. Spaces, which the vendor's compiler checks, are checked when it
+// runs.
 #pragma once
 #include <stdint.h>
 
@@ -46,11 +47,17 @@ XPU_DLL_EXPORT void sync_cluster();
 XPU_DLL_EXPORT void sync_all();
 
 template <typename T>
-constexpr T min(T a, T b) { return b < a ? b : a; }
+constexpr T min(T a, T b) {
+  return b < a ? b : a;
+}
 template <typename T>
-constexpr T max(T a, T b) { return a < b ? b : a; }
+constexpr T max(T a, T b) {
+  return a < b ? b : a;
+}
 template <typename T>
-constexpr T roundup_div(T a, T b) { return (a + b - 1) / b; }
+constexpr T roundup_div(T a, T b) {
+  return (a + b - 1) / b;
+}
 
 // ---- Launching: what the vendor's compiler makes of kernel<<<clusters, cores, stream>>>(...) ----
 
@@ -65,10 +72,9 @@ namespace xpu_emu {
 // defined, so an argument is a pointer to global memory, a fixed-width scalar, or a struct with no
 // padding. (That an int64_t was not written as long, no compiler of the host can tell.)
 template <typename T>
-constexpr bool may_be_argument =
-    std::is_trivially_copyable_v<T> &&
-    (std::is_pointer_v<T> || std::is_floating_point_v<T> ||
-     std::has_unique_object_representations_v<T>);
+constexpr bool may_be_argument = std::is_trivially_copyable_v<T> &&
+                                 (std::is_pointer_v<T> || std::is_floating_point_v<T> ||
+                                  std::has_unique_object_representations_v<T>);
 
 // Where each argument lies: 8-byte ones on multiples of 8, the others on multiples of 4.
 template <typename... Args>
