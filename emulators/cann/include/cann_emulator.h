@@ -4,8 +4,8 @@
 //   CANN_EMULATOR_MEMORY_MB=n            memory of each device (default 4096)
 //   CANN_EMULATOR_FAIL_CALL=n            fail the n-th call that can fail
 //   CANN_EMULATOR_REFUSE_REPEATABLE=1    no executor becomes repeatable
-//   CANN_EMULATOR_REFUSE_GAPPED=1        operators refuse sources with gaps (561103), as some
-//   releases do
+//   CANN_EMULATOR_REFUSE_GAPPED=1        operators refuse sources with gaps (561103)
+//   CANN_EMULATOR_STRICT=1               a process that broke a rule exits with 86 and names it
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

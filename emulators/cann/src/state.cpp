@@ -2,6 +2,7 @@
 // cann_emulator.h.
 #include "state.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 
@@ -41,6 +42,17 @@ constexpr const char* rule_names[] = {"initialised",
                                       "event"};
 static_assert(std::size(rule_names) == static_cast<size_t>(Rule::event) + 1);
 
+// A process that broke a rule does not end well, even where nobody asked for the record.
+void end_strictly() {
+  const auto broken = violations();
+  if (broken.empty()) return;
+  for (const Violation& v : broken)
+    std::fprintf(stderr, "cann_emulator: %s broke %s: %s\n", v.call.c_str(), name(v.rule),
+                 v.detail.c_str());
+  std::fflush(nullptr);
+  std::_Exit(86);
+}
+
 }  // namespace
 
 State& state() {
@@ -57,6 +69,7 @@ void configure(State& s) {
   s.calls_to_failure = number_from_environment("CANN_EMULATOR_FAIL_CALL", 0);
   s.refuse_repeatable = number_from_environment("CANN_EMULATOR_REFUSE_REPEATABLE", 0) != 0;
   s.refuse_gapped = number_from_environment("CANN_EMULATOR_REFUSE_GAPPED", 0) != 0;
+  if (number_from_environment("CANN_EMULATOR_STRICT", 0) != 0) std::atexit(end_strictly);
 }
 
 Call::Call(const char* name) : s(state()), name_(name) {

@@ -8,6 +8,8 @@
 #include <aclnnop/aclnn_gemm.h>
 #include <aclnnop/aclnn_matmul.h>
 
+#include <utility>
+
 #include "backends/ascend/device.h"
 #include "backends/ascend/gemm_schedule.h"
 #include "backends/ascend/operators.h"
@@ -72,10 +74,12 @@ struct Matrices {
 
 class Gemm final : public GemmKernel {
  public:
-  Gemm(Device& device, const GemmSchedule& schedule, aclDataType dtype, bool allow_down)
+  Gemm(Device& device, const GemmSchedule& schedule, aclDataType out, aclDataType in,
+       bool allow_down)
       : memory_(device.stream_memory()),
         schedule_(schedule),
-        dtype_(dtype),
+        out_dtype_(out),
+        in_dtype_(in),
         math_(allow_down ? allow_down_precision : keep_dtype) {
     const GemmPlan& p = schedule.plan;
     if (schedule.a.packed) pack_a_ = copy_kernel(device, schedule.a, shape_of_a(p), false);
@@ -98,7 +102,7 @@ class Gemm final : public GemmKernel {
     const bool multiplies = alpha != 0 && schedule_.plan.k > 0;  // alpha == 0 does not read a and b
     if (!multiplies && beta == 1) return;
     const GemmPlan& p = schedule_.plan;
-    Matrices out = place(schedule_.c, workspace, c, p.m, p.n);
+    Matrices out = place(schedule_.c, out_dtype_, workspace, c, p.m, p.n);
     if (pack_c_ && beta != 0) pack_c_->run(const_cast<void*>(out.address), c, stream);
     if (!multiplies)
       scale(out, beta, stream);
@@ -114,23 +118,23 @@ class Gemm final : public GemmKernel {
                                        : operand_copy(side.seen, side.stored, shape));
   }
 
-  Matrices place(const MatrixSide& side, void* workspace, const void* client, int64_t rows,
-                 int64_t cols) const {
+  Matrices place(const MatrixSide& side, aclDataType dtype, void* workspace, const void* client,
+                 int64_t rows, int64_t cols) const {
     const void* address = side.packed ? at(workspace, side.workspace_offset) : client;
-    return {address, dtype_, side.one_batch ? 1 : schedule_.plan.batch,
-            rows,    cols,   side.columns_first};
+    return {address, dtype, side.one_batch ? 1 : schedule_.plan.batch,
+            rows,    cols,  side.columns_first};
   }
 
   void multiply(void* workspace, const void* a, const void* b, const Matrices& out, float alpha,
                 float beta, void* stream) const {
     const GemmPlan& p = schedule_.plan;
-    const Matrices left = place(schedule_.a, workspace, a, p.m, p.k);
-    const Matrices right = place(schedule_.b, workspace, b, p.k, p.n);
+    const Matrices left = place(schedule_.a, in_dtype_, workspace, a, p.m, p.k);
+    const Matrices right = place(schedule_.b, in_dtype_, workspace, b, p.k, p.n);
     if (pack_a_) pack_a_->run(const_cast<void*>(left.address), a, stream);
     if (pack_b_) pack_b_->run(const_cast<void*>(right.address), b, stream);
-    if (alpha == 1 && beta == 0)
+    if (left.dtype == out.dtype && alpha == 1 && beta == 0)
       matmul(out, left, right, stream);
-    else if (dtype_ == ACL_FLOAT)
+    else if (left.dtype == ACL_FLOAT)
       gemm(out, left, right, alpha, beta, stream);
     else
       widened_gemm(out, left, right, alpha, beta, stream);
@@ -145,7 +149,7 @@ class Gemm final : public GemmKernel {
       gemm(out, empty(out.rows, 0), empty(0, out.cols), 1, beta, stream);
   }
   Matrices empty(int64_t rows, int64_t cols) const {
-    return {nullptr, dtype_, 1, rows, cols, false};
+    return {nullptr, out_dtype_, 1, rows, cols, false};
   }
 
   void matmul(const Matrices& out, const Matrices& left, const Matrices& right,
@@ -193,29 +197,27 @@ class Gemm final : public GemmKernel {
     }
   }
 
-  // aclnnGemm rounds the product to 16 bits before it adds: too early for our error bound. With
-  // alpha and beta in play, 16-bit operands are widened, multiplied in f32, and rounded once at the
-  // end.
+  // aclnnGemm rounds a 16-bit product before it adds, too early for our error bound, and it does
+  // not write f32 from 16-bit operands. With alpha and beta in play, or an f32 output, 16-bit
+  // operands are widened, multiplied in f32, and rounded once at the end.
   void widened_gemm(const Matrices& out, const Matrices& left, const Matrices& right, float alpha,
                     float beta, void* stream) const {
-    const Matrices* sides[] = {&out, &left, &right};
-    Matrices wide[3];
-    size_t bytes = 0;
-    for (const Matrices* side : sides) bytes += wide_bytes(*side);
-    const Scratch scratch(memory_, bytes, stream);
-    size_t offset = 0;
-    for (int i = 0; i < 3; ++i) {
-      wide[i] = *sides[i];
-      wide[i].dtype = ACL_FLOAT;
-      wide[i].address = at(scratch.get(), offset);
-      offset += wide_bytes(*sides[i]);
-      if (i > 0 || beta != 0) cast(wide[i], *sides[i], stream);
-    }
-    gemm(wide[0], wide[1], wide[2], alpha, beta, stream);
-    cast(out, wide[0], stream);
+    const Scratch scratch(memory_, wide_bytes(out) + wide_bytes(left) + wide_bytes(right), stream);
+    char* room = static_cast<char*>(scratch.get());
+    auto widen = [&](const Matrices& side, bool values) {
+      if (side.dtype == ACL_FLOAT) return side;
+      Matrices wide = side;
+      wide.dtype = ACL_FLOAT;
+      wide.address = std::exchange(room, room + wide_bytes(side));
+      if (values) cast(wide, side, stream);
+      return wide;
+    };
+    const Matrices wide = widen(out, beta != 0);
+    gemm(wide, widen(left, true), widen(right, true), alpha, beta, stream);
+    if (out.dtype != ACL_FLOAT) cast(out, wide, stream);
   }
   static size_t wide_bytes(const Matrices& side) {
-    return (static_cast<size_t>(side.count()) * 4 + 255) / 256 * 256;
+    return side.dtype == ACL_FLOAT ? 0 : (static_cast<size_t>(side.count()) * 4 + 255) / 256 * 256;
   }
 
   void cast(const Matrices& to, const Matrices& from, void* stream) const {
@@ -232,7 +234,7 @@ class Gemm final : public GemmKernel {
 
   StreamMemory& memory_;
   GemmSchedule schedule_;
-  aclDataType dtype_;
+  aclDataType out_dtype_, in_dtype_;
   int8_t math_;
   std::unique_ptr<RearrangeKernel> pack_a_, pack_b_, pack_c_, unpack_c_;
   mutable CallCache calls_;
@@ -242,9 +244,9 @@ class Gemm final : public GemmKernel {
 
 std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,
                                       const GemmOptions& options) {
-  aclDataType dtype;
-  if (!acl_dtype(plan.c.dtype, dtype)) return nullptr;
-  return std::make_unique<Gemm>(static_cast<Device&>(device), make_gemm_schedule(plan), dtype,
+  aclDataType out, in;
+  if (!acl_dtype(plan.c.dtype, out) || !acl_dtype(plan.a.dtype, in)) return nullptr;
+  return std::make_unique<Gemm>(static_cast<Device&>(device), make_gemm_schedule(plan), out, in,
                                 options.allow_tf32);
 }
 
