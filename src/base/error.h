@@ -20,7 +20,8 @@ template <class... Parts>
   throw Error(status, text.str());
 }
 
-// The message names the argument, its value and what was expected of it.
+// The message names the argument, its value and what was expected of it. Parts are streamed only when
+// it fails: pass values that have operator<<, not strings made of them.
 template <class... Parts>
 void require(bool ok, infiniStatus_t status, const Parts&... parts) {
   if (!ok) [[unlikely]]

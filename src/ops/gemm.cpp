@@ -21,7 +21,7 @@ std::shared_ptr<const GemmKernel> make_kernel(Device& device, const GemmPlan& pl
   device.make_current();
   std::shared_ptr<const GemmKernel> kernel = backend->kernels.gemm(device, plan, options);
   require(kernel != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ", backend->name,
-          " backend declines this product:\n", to_string(plan));
+          " backend declines this product:\n", plan);
   return kernel;
 }
 

@@ -15,7 +15,7 @@ std::shared_ptr<const RearrangeKernel> make_kernel(Device& device, const Rearran
   device.make_current();
   std::shared_ptr<const RearrangeKernel> kernel = backend->kernels.rearrange(device, plan);
   require(kernel != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ", backend->name,
-          " backend declines this rearrangement:\n", to_string(plan));
+          " backend declines this rearrangement:\n", plan);
   return kernel;
 }
 

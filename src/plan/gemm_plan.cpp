@@ -21,7 +21,7 @@ struct Matrices {
 };
 
 Matrices read_matrices(const Layout& x, const char* name) {
-  require(x.rank == 2 || x.rank == 3, bad_shape, name, " has shape ", shape_string(x),
+  require(x.rank == 2 || x.rank == 3, bad_shape, name, " has shape ", ShapeOf{x},
           "; expected rank 2 [rows, columns] or rank 3 [batch, rows, columns]");
   const int row = x.rank - 2, col = x.rank - 1;
   const bool empty = element_count(x) == 0;
@@ -65,9 +65,9 @@ void require_disjoint_c(const Matrices& c, const Layout& layout) {
                       {c.rows, std::abs(x.row_step)},
                       {c.cols, std::abs(x.col_step)}};
   const Disjoint answer = are_disjoint(dims, 3, dtype_bytes(x.dtype));
-  require(answer != Disjoint::no, INFINI_STATUS_BAD_TENSOR_STRIDES, "c (", to_string(layout),
+  require(answer != Disjoint::no, INFINI_STATUS_BAD_TENSOR_STRIDES, "c (", layout,
           ") has elements that share memory; each element of c needs its own place");
-  require(answer == Disjoint::yes, INFINI_STATUS_BAD_TENSOR_STRIDES, "c (", to_string(layout),
+  require(answer == Disjoint::yes, INFINI_STATUS_BAD_TENSOR_STRIDES, "c (", layout,
           ") interleaves its dims so that their disjointness was not decided within ",
           disjoint_work_limit, " steps; such a c is refused");
 }
@@ -112,6 +112,10 @@ std::string to_string(const GemmPlan& plan) {
   text << "batch " << plan.batch << ", m " << plan.m << ", n " << plan.n << ", k " << plan.k << "\n"
        << "c " << to_string(plan.c) << "\na " << to_string(plan.a) << "\nb " << to_string(plan.b);
   return text.str();
+}
+
+std::ostream& operator<<(std::ostream& out, const GemmPlan& plan) {
+  return out << to_string(plan);
 }
 
 }  // namespace infini

@@ -35,5 +35,6 @@ bool operator==(const GemmPlan& x, const GemmPlan& y);
 
 // For people: the extents, then one line per operand.
 std::string to_string(const GemmPlan& plan);
+std::ostream& operator<<(std::ostream& out, const GemmPlan& plan);
 
 }  // namespace infini

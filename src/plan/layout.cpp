@@ -29,9 +29,8 @@ void set_shape(Layout& layout, const size_t* shape) {
 void require_bytes_fit(const Layout& layout) {
   int64_t bytes = dtype_bytes(layout.dtype);
   for (int i = 0; i < layout.rank; ++i)
-    if (!checked_mul(bytes, layout.shape[i], bytes))  // words are made only when they are needed
-      fail(bad_shape, "shape ", shape_string(layout), " of ", dtype_name(layout.dtype),
-           " has more than 2^63 - 1 bytes");
+    require(checked_mul(bytes, layout.shape[i], bytes), bad_shape, "shape ", ShapeOf{layout},
+            " of ", dtype_name(layout.dtype), " has more than 2^63 - 1 bytes");
 }
 
 void set_row_major_strides(Layout& layout) {
@@ -133,6 +132,14 @@ std::string to_string(const Layout& layout) {
   for (int i = 0; i < layout.rank; ++i)
     text += (i ? "," : " strides ") + std::to_string(layout.strides[i]);
   return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const ShapeOf& shape) {
+  return out << shape_string(shape.layout);
+}
+
+std::ostream& operator<<(std::ostream& out, const Layout& layout) {
+  return out << to_string(layout);
 }
 
 }  // namespace infini

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 
 #include "infinicore.h"
@@ -39,5 +40,11 @@ bool same_shape(const Layout& a, const Layout& b);
 std::string shape_string(const Layout& layout);
 // "f32 2x3 strides 3,1"
 std::string to_string(const Layout& layout);
+// The same for messages: nothing is written before it is streamed.
+struct ShapeOf {
+  const Layout& layout;
+};
+std::ostream& operator<<(std::ostream& out, const ShapeOf& shape);
+std::ostream& operator<<(std::ostream& out, const Layout& layout);
 
 }  // namespace infini

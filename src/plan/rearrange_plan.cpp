@@ -16,7 +16,7 @@ void require_compatible(const Layout& dst, const Layout& src) {
   require(dst.dtype == src.dtype, INFINI_STATUS_BAD_TENSOR_DTYPE, "dst is ", dtype_name(dst.dtype),
           " but src is ", dtype_name(src.dtype), "; rearrange moves bits and needs equal dtypes");
   require(same_shape(dst, src), INFINI_STATUS_BAD_TENSOR_SHAPE, "dst has shape ",
-          shape_string(dst), " but src has shape ", shape_string(src), "; they must be equal");
+          ShapeOf{dst}, " but src has shape ", ShapeOf{src}, "; they must be equal");
 }
 
 // One loop for each dim that has more than one element.
@@ -59,9 +59,9 @@ void require_disjoint_writes(const RearrangePlan& plan, const Layout& dst) {
   Dim dims[max_rank];
   for (int i = 0; i < plan.depth; ++i) dims[i] = {plan.loops[i].extent, plan.loops[i].dst_step};
   const Disjoint answer = are_disjoint(dims, plan.depth, plan.atom_bytes);
-  require(answer != Disjoint::no, INFINI_STATUS_BAD_TENSOR_STRIDES, "dst (", to_string(dst),
+  require(answer != Disjoint::no, INFINI_STATUS_BAD_TENSOR_STRIDES, "dst (", dst,
           ") has elements that share memory; each element of dst needs its own place");
-  require(answer == Disjoint::yes, INFINI_STATUS_BAD_TENSOR_STRIDES, "dst (", to_string(dst),
+  require(answer == Disjoint::yes, INFINI_STATUS_BAD_TENSOR_STRIDES, "dst (", dst,
           ") interleaves its dims so that their disjointness was not decided within ",
           disjoint_work_limit, " steps; such a dst is refused");
 }
@@ -188,6 +188,10 @@ std::string to_string(const RearrangePlan& plan) {
   text << std::string(2 * static_cast<size_t>(plan.depth), ' ') << "copy " << plan.atom_bytes
        << " bytes";
   return text.str();
+}
+
+std::ostream& operator<<(std::ostream& out, const RearrangePlan& plan) {
+  return out << to_string(plan);
 }
 
 }  // namespace infini

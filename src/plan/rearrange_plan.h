@@ -51,5 +51,6 @@ bool operator==(const RearrangePlan& a, const RearrangePlan& b);
 
 // For people: one line per loop, then the atom.
 std::string to_string(const RearrangePlan& plan);
+std::ostream& operator<<(std::ostream& out, const RearrangePlan& plan);
 
 }  // namespace infini
