@@ -63,6 +63,7 @@ static std::vector<Suite> rearrange_suites() {
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = [] {
     std::vector<Suite> list = rearrange_suites();
+    for (const Suite& suite : cpu_suites()) list.push_back(suite);
     for (const Suite& suite : gemm_suites()) list.push_back(suite);
     return list;
   }();

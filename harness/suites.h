@@ -16,6 +16,7 @@ struct Suite {
   std::vector<BenchCase> cases;
 };
 
+std::vector<Suite> cpu_suites();
 std::vector<Suite> gemm_suites();
 
 const std::vector<Suite>& suites();

@@ -46,13 +46,15 @@ __m512i load(const char* p) { return _mm512_loadu_si512(p); }
 template <int word>
 struct Copy {
   explicit Copy(const Line& line) : src(line.src) {}
+  void move_to(const Line& line, int64_t) { src = line.src; }
   __m512i at(int64_t i) const { return load(src + i * word); }
   const char* src;
 };
 
 template <int word>
 struct Fill {
-  explicit Fill(const Line& line) {
+  explicit Fill(const Line& line) { move_to(line, 0); }
+  void move_to(const Line& line, int64_t) {
     alignas(64) char bytes[64];
     for (int i = 0; i < 64; i += word) std::memcpy(bytes + i, line.src, word);
     value = load(bytes);
@@ -66,6 +68,7 @@ struct Flip {
   explicit Flip(const Line& line) : src(line.src) {
     for (int i = 0; i < 64 / word; ++i) picks.set(i, 64 / word - 1 - i);
   }
+  void move_to(const Line& line, int64_t) { src = line.src; }
   __m512i at(int64_t i) const {
     return picks.apply(_mm512_setzero_si512(), load(src - i * word - (64 - word)));
   }
@@ -84,15 +87,23 @@ struct Step {
       const int64_t j = byte / 64 < ways ? byte / 64 : ways - 1;
       picks[j].set(i, (byte - from[j]) / word);
     }
+    move_to(line, 0);
+  }
+  // Of runs that share their source each fetches some of the lines that come next.
+  void move_to(const Line& line, int64_t turn) {
+    src = line.src;
+    fetch = line.repeat == 1 || turn >= ways ? 0 : line.count * ways * word + 64 * turn;
   }
   __m512i at(int64_t i) const {
     const char* p = src + i * ways * word;
+    if (fetch != 0) __builtin_prefetch(p + fetch);
     __m512i v = _mm512_setzero_si512();
     for (int j = 0; j < ways; ++j) v = picks[j].apply(v, load(p + from[j]));
     return v;
   }
   const char* src;
   int ways;
+  int64_t fetch = 0;
   int64_t from[max_ways];
   Picks<word> picks[max_ways];
 };
@@ -108,6 +119,7 @@ struct Weave {
       reads[phase] = low_bits(static_cast<int>(used * word));
     }
   }
+  void move_to(const Line& line, int64_t) { src = line.src; }
   __m512i at(int64_t i) const {
     const int64_t phase = i % ways;
     const char* p = src + i / ways * word;
@@ -122,16 +134,18 @@ struct Weave {
   Picks<word> picks[max_ways][max_ways];
 };
 
-// Whole vectors; the last one overlaps its neighbour. Streaming begins at the first whole line.
-template <int word, template <int> class Source>
-void run_line(const Line& line) {
+// Whole vectors; the last one overlaps its neighbour. Streaming begins at the first whole line; the
+// line that the run ends in is fetched early, as waiting for it would hold up all later stores.
+template <int word, class Source>
+void run_once(const Line& line, const Source& source) {
   constexpr int64_t lanes = 64 / word;
-  const Source<word> source(line);
   char* dst = line.dst;
   int64_t i = line.begin;
   const int64_t end = line.begin + line.count;
   const auto skew = reinterpret_cast<uintptr_t>(dst + i * word) % 64;
   if (line.streamed && skew % word == 0) {
+    if ((skew + static_cast<uintptr_t>(line.count * word)) % 64 != 0)
+      __builtin_prefetch(dst + end * word - 1, 1);
     if (skew != 0) {
       _mm512_storeu_si512(dst + i * word, source.at(i));
       i += static_cast<int64_t>(64 - skew) / word;
@@ -144,27 +158,37 @@ void run_line(const Line& line) {
   if (i < end) _mm512_storeu_si512(dst + (end - lanes) * word, source.at(end - lanes));
 }
 
+template <int word, class Source>
+void run_vectors(const Line& line) {
+  Source source(line);
+  Line next = line;
+  for (int64_t turn = 0; turn < line.repeat; ++turn) {
+    source.move_to(next, turn);
+    run_once<word>(next, source);
+    next.dst += line.repeat_dst;
+    next.src += line.repeat_src;
+  }
+}
+
 // Short runs are left to the plain loops, which touch nothing but their elements.
 template <int word, template <int> class Source, LineKind kind>
 void run_or_loop(const Line& line) {
-  if (line.count * word >= 128) run_line<word, Source>(line);
+  if (line.count * word >= 128) run_vectors<word, Source<word>>(line);
   else line_kernel_portable(kind, word)(line);
 }
 
 // Long copies have their own way; ordinary stores are memcpy's business.
 void run_copy(const Line& line) {
-  constexpr int64_t longest = 16 << 10;
-  if (line.streamed && line.count >= 128 && line.count < longest) run_line<1, Copy>(line);
+  constexpr int64_t longest = 64 << 10;
+  if (line.streamed && line.count >= 128 && line.count <= longest) run_vectors<1, Copy<1>>(line);
   else line_kernel_portable(LineKind::copy, 1)(line);
 }
 
 // One vector of src becomes `ways` masked vectors of dst: the gaps are not touched.
 template <int word>
-void spread_whole(const Line& line) {
+void spread_once(const Line& line, const Picks<word>* picks) {
   constexpr int64_t lanes = 64 / word;
   const int ways = static_cast<int>(line.ways);
-  Picks<word> picks[max_ways];
-  for (int64_t i = 0; i < lanes; ++i) picks[i * ways / lanes].set(i * ways % lanes, i);
   const int64_t end = line.begin + line.count;
   int64_t i = line.begin;
   for (; i + lanes <= end; i += lanes) {
@@ -181,7 +205,21 @@ void spread_whole(const Line& line) {
   Line rest = line;
   rest.begin = i;
   rest.count = end - i;
+  rest.repeat = 1;
   if (rest.count > 0) line_kernel_portable(LineKind::spread, word)(rest);
+}
+
+template <int word>
+void run_spread(const Line& line) {
+  constexpr int64_t lanes = 64 / word;
+  Picks<word> picks[max_ways];
+  for (int64_t i = 0; i < lanes; ++i) picks[i * line.ways / lanes].set(i * line.ways % lanes, i);
+  Line next = line;
+  for (int64_t turn = 0; turn < line.repeat; ++turn) {
+    spread_once<word>(next, picks);
+    next.dst += line.repeat_dst;
+    next.src += line.repeat_src;
+  }
 }
 
 template <int word>
@@ -192,7 +230,7 @@ LineKernel kernel_of(LineKind kind) {
     case LineKind::flip: return run_or_loop<word, Flip, LineKind::flip>;
     case LineKind::step: return run_or_loop<word, Step, LineKind::step>;
     case LineKind::weave: return run_or_loop<word, Weave, LineKind::weave>;
-    case LineKind::spread: return spread_whole<word>;
+    case LineKind::spread: return run_spread<word>;
   }
   return nullptr;
 }

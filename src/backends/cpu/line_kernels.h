@@ -23,6 +23,8 @@ struct Line {
   int64_t begin, count;  // elements begin .. begin + count of the run that starts at dst and src
   int64_t ways, plane_step;
   bool streamed;  // past the cache
+  // The same again `repeat` times in all, each time these steps further.
+  int64_t repeat, repeat_dst, repeat_src;
 };
 
 using LineKernel = void (*)(const Line&);

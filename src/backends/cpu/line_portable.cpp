@@ -54,15 +54,25 @@ void spread_line(const Line& line) {
                    line.count);
 }
 
+template <LineKernel once>
+void repeated(const Line& line) {
+  Line next = line;
+  for (int64_t i = 0; i < line.repeat; ++i) {
+    once(next);
+    next.dst += line.repeat_dst;
+    next.src += line.repeat_src;
+  }
+}
+
 template <int word>
 LineKernel portable(LineKind kind) {
   switch (kind) {
-    case LineKind::copy: return copy_line;
-    case LineKind::fill: return fill_line<word>;
-    case LineKind::flip: return flip_line<word>;
-    case LineKind::step: return step_line<word>;
-    case LineKind::weave: return weave_line<word>;
-    case LineKind::spread: return spread_line<word>;
+    case LineKind::copy: return repeated<copy_line>;
+    case LineKind::fill: return repeated<fill_line<word>>;
+    case LineKind::flip: return repeated<flip_line<word>>;
+    case LineKind::step: return repeated<step_line<word>>;
+    case LineKind::weave: return repeated<weave_line<word>>;
+    case LineKind::spread: return repeated<spread_line<word>>;
   }
   return nullptr;
 }

@@ -101,8 +101,21 @@ void take_near(LineSchedule& schedule) {
   for (const Loop& loop : schedule.near) schedule.near_count *= loop.extent;
 }
 
+// The innermost loop goes to the kernel, unless the threads need it to share the work.
+void take_repeat(LineSchedule& schedule, int threads) {
+  const bool shared = !schedule.near.empty();
+  auto& loops = shared ? schedule.near : schedule.outer;
+  if (loops.empty() || (!shared && schedule.pieces() > 1)) return;
+  const int64_t extent = loops.back().extent;
+  if (!shared && threads > 1 && schedule.outer_count / extent < 4 * threads) return;
+  schedule.repeat = loops.back();
+  loops.pop_back();
+  (shared ? schedule.near_count : schedule.outer_count) /= extent;
+}
+
 int64_t choose_piece(const LineSchedule& schedule) {
-  const int64_t bytes = schedule.near_count > 1 ? shared_piece_bytes : piece_bytes;
+  const int64_t shared = shared_piece_bytes / schedule.ways;
+  const int64_t bytes = schedule.near_count > 1 ? shared : piece_bytes;
   const int64_t pieces = std::max<int64_t>(1, schedule.count * schedule.word / bytes);
   return std::min(schedule.count,
                   round_up(ceil_div(schedule.count, pieces), line_bytes / schedule.word));
@@ -126,6 +139,7 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
       return magnitude(a.src_step) > magnitude(b.src_step);
     });
   schedule.piece = choose_piece(schedule);
+  take_repeat(schedule, threads_for(moved_bytes(plan), policy));
   return schedule;
 }
 
@@ -134,6 +148,7 @@ std::string to_string(const LineSchedule& schedule) {
   std::ostringstream text;
   print_loops(text, "outer", schedule.outer);
   if (!schedule.near.empty()) print_loops(text, "near ", schedule.near);
+  if (schedule.repeat.extent > 1) print_loops(text, "again", {schedule.repeat});
   text << schedule.tasks() << " tasks, each a " << kinds[static_cast<int>(schedule.kind)];
   if (schedule.ways > 1) text << " by " << schedule.ways;
   text << " of " << schedule.piece << " x " << schedule.word << " bytes"

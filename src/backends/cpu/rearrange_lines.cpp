@@ -45,7 +45,8 @@ class Lines final : public Kernel {
   }
   void run_piece(char* dst, const char* src, int64_t begin) const {
     Line line{dst, src, begin, std::min(schedule_.piece, schedule_.count - begin), schedule_.ways,
-              schedule_.plane_step, schedule_.streamed};
+              schedule_.plane_step, schedule_.streamed, schedule_.repeat.extent, schedule_.repeat.dst_step,
+              schedule_.repeat.src_step};
     if (schedule_.near_count == 1) return kernel_(line);
     NestCursor near(schedule_.near, 0);
     for (int64_t i = 0; i < schedule_.near_count; ++i, near.advance()) {

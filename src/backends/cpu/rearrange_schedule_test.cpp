@@ -72,12 +72,13 @@ Points points_of(const LineSchedule& s, int64_t atom) {
     const NestCursor outer(s.outer, task / s.pieces());
     NestCursor near(s.near, 0);
     for (int64_t n = 0; n < s.near_count; ++n, near.advance())
-      for (int64_t i = first; i < last; ++i) {
-        if (i % unit != 0) continue;
-        const auto [dst, src] = element(s, i);
-        points.push_back({s.dst_offset + outer.dst + near.dst + dst,
-                          s.src_offset + outer.src + near.src + src});
-      }
+      for (int64_t k = 0; k < s.repeat.extent; ++k)
+        for (int64_t i = first; i < last; ++i) {
+          if (i % unit != 0) continue;
+          const auto [dst, src] = element(s, i);
+          points.push_back({s.dst_offset + outer.dst + near.dst + k * s.repeat.dst_step + dst,
+                            s.src_offset + outer.src + near.src + k * s.repeat.src_step + src});
+        }
   }
   return sorted(points);
 }

@@ -101,29 +101,47 @@ inline void emit_edge(char* dst, __m512i before, __m512i v, int valid, const Pan
     _mm512_mask_storeu_epi8(line + 64, low_bytes(end - 64), joined<unit>(v, v, index));
 }
 
+// The first and the last panel of a walk, and what is left of any panel beside whole blocks.
 template <int word>
-void run_skewed(const Panel& p) {
+void run_skewed_edge(const Panel& p, int64_t begin) {
   constexpr int L = 16 / word, unit = word < 4 ? word : 4;
-  const auto* index = reinterpret_cast<const char*>(ascending<unit>.bytes) + 64;
-  const bool edge = p.first || p.last;
   __m512i v[L];
-  for (int64_t c = 0; c < p.columns; c += L) {
+  for (int64_t c = begin; c < p.columns; c += L) {
     const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
-    if (p.next_of_row != nullptr) prefetch_rows<word>(p.src, p.next_of_row, c * word);
     load_block<Avx512, word>(v, p.src + c * word, p.src_of_row, columns);
     auto* carry = reinterpret_cast<__m512i*>(p.carry + c * line_bytes);
     for (int k = 0; k < columns; ++k) {
-      char* dst = p.dst + p.dst_of_column[c + k];
-      const __m512i before = _mm512_load_si512(carry + k);
+      emit_edge<unit>(p.dst + p.dst_of_column[c + k], _mm512_load_si512(carry + k), v[k],
+                      p.rows * word, p);
       _mm512_store_si512(carry + k, v[k]);
-      if (edge) {
-        emit_edge<unit>(dst, before, v[k], p.rows * word, p);
-      } else {
-        const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) & 63);
-        Avx512::stream(dst - skew, joined<unit>(before, v[k], index - skew));
-      }
     }
   }
+}
+
+template <int word>
+void run_skewed(const Panel& p) {
+  constexpr int L = 16 / word, rows = 4 * L, unit = word < 4 ? word : 4;
+  if (p.first || p.last) return run_skewed_edge<word>(p, 0);
+  const auto* index = reinterpret_cast<const char*>(ascending<unit>.bytes) + 64;
+  const char* row[rows];
+  for (int r = 0; r < rows; ++r) row[r] = p.src + p.src_of_row[r];
+  const int64_t whole = p.columns / L * L;
+  const int64_t *column = p.dst_of_column, *next = p.next_of_row;
+  char* const dst = p.dst;
+  auto* carry = reinterpret_cast<__m512i*>(p.carry);
+  for (int64_t c = 0; c < whole; c += L) {
+    __m512i v[L];
+    if (next != nullptr) prefetch_rows<word>(p.src, next, c * word);
+    load_whole_block<Avx512, word>(v, row, c * word);
+    for (int k = 0; k < L; ++k) {
+      char* to = dst + column[c + k];
+      const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) & 63);
+      const __m512i before = _mm512_load_si512(carry + c + k);
+      _mm512_store_si512(carry + c + k, v[k]);
+      Avx512::stream(to - skew, joined<unit>(before, v[k], index - skew));
+    }
+  }
+  run_skewed_edge<word>(p, whole);
 }
 
 template <int word>

@@ -41,6 +41,18 @@ inline void load_block(typename V::type* v, const char* src, const int64_t* row,
   if constexpr (L > 1) transpose_lanes<V, word>(v);
 }
 
+// The same of whole blocks, from pointers to the rows.
+template <class V, int word>
+inline void load_whole_block(typename V::type* v, const char* const* rows, int64_t at) {
+  constexpr int L = 16 / word;
+  for (int r = 0; r < L; ++r) {
+    const char* p[V::lanes];
+    for (int l = 0; l < V::lanes; ++l) p[l] = rows[l * L + r] + at;
+    v[r] = V::gather(p);
+  }
+  if constexpr (L > 1) transpose_lanes<V, word>(v);
+}
+
 template <class V, bool streamed>
 inline void store_block(const typename V::type* v, char* dst, const int64_t* column, int columns,
                         int bytes) {
@@ -71,12 +83,7 @@ inline void run_whole_blocks(char* dst, const int64_t* column, int64_t columns, 
   for (int64_t c = 0; c < columns; c += L) {
     typename V::type v[L];
     if (next != nullptr) prefetch_rows<word>(src, next, c * word);
-    for (int r = 0; r < L; ++r) {
-      const char* p[V::lanes];
-      for (int l = 0; l < V::lanes; ++l) p[l] = rows[l * L + r] + c * word;
-      v[r] = V::gather(p);
-    }
-    if constexpr (L > 1) transpose_lanes<V, word>(v);
+    load_whole_block<V, word>(v, rows, c * word);
     for (int k = 0; k < L; ++k) {
       if (streamed) V::stream(dst + column[c + k], v[k]);
       else V::store(dst + column[c + k], v[k]);
