@@ -103,7 +103,7 @@ TileSchedule::Store choose_store(const TileSchedule& schedule, int64_t bytes, co
 
 // As few strips as the limit allows, of equal size in whole lines of src.
 int64_t choose_strip(const TileSchedule& schedule) {
-  int64_t limit = max_strip;
+  int64_t limit = schedule.word == 1 ? max_strip : max_strip_of_words;
   if (schedule.store == TileSchedule::Store::staged)
     limit = std::min(limit, staging_bytes / (schedule.row_count * schedule.word));
   else if (schedule.store == TileSchedule::Store::streamed && !schedule.aligned)

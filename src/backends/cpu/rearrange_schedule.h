@@ -47,8 +47,9 @@ struct TileSchedule {
   int64_t tasks() const { return outer_count * strips() * chunks(); }
 };
 
-constexpr int64_t max_strip = 1024;         // columns: as many dst pages as the TLB can hold
-constexpr int64_t max_skewed_strip = 512;   // columns whose carried lines fit into L1
+// Columns of a strip: as many dst pages as the TLB can hold; bytes need longer strips all the same.
+constexpr int64_t max_strip = 2048, max_strip_of_words = 1024;
+constexpr int64_t max_skewed_strip = 1024;  // their carried lines lie on the stack
 constexpr int64_t staging_bytes = 24 << 10;
 
 // Null when the plan is no transposition of words.

@@ -30,6 +30,18 @@ struct Avx2 {
   static type zip_high(const type& a, const type& b) {
     return {unpack_high<word>(a.low, b.low), unpack_high<word>(a.high, b.high)};
   }
+  static type gather_pair(const char* a, const char* b) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(a)),
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b))};
+  }
+  static type even_lanes(const type& a, const type& b) {
+    return {_mm256_permute2x128_si256(a.low, a.high, 0x20),
+            _mm256_permute2x128_si256(b.low, b.high, 0x20)};
+  }
+  static type odd_lanes(const type& a, const type& b) {
+    return {_mm256_permute2x128_si256(a.low, a.high, 0x31),
+            _mm256_permute2x128_si256(b.low, b.high, 0x31)};
+  }
   static void store(char* dst, const type& v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), v.low);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + 32), v.high);

@@ -39,6 +39,14 @@ struct Avx512 {
     else if constexpr (word == 4) return _mm512_unpackhi_epi32(a, b);
     else return _mm512_unpackhi_epi64(a, b);
   }
+  static type gather_pair(const char* a, const char* b) {
+    const auto* low = reinterpret_cast<const __m256i*>(a);
+    const auto* high = reinterpret_cast<const __m256i*>(b);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(low)),
+                              _mm256_loadu_si256(high), 1);
+  }
+  static type even_lanes(type a, type b) { return _mm512_shuffle_i32x4(a, b, 0x88); }
+  static type odd_lanes(type a, type b) { return _mm512_shuffle_i32x4(a, b, 0xdd); }
   static void store(char* dst, type v) { _mm512_storeu_si512(dst, v); }
   static void store_partial(char* dst, type v, int bytes) {
     _mm512_mask_storeu_epi8(dst, low_bytes(bytes), v);

@@ -5,7 +5,8 @@
 // lane crossing) then leaves column c's elements of all rows in order in vector c.
 //
 // A Vector offers: lanes, type, gather(pointers), gather_partial(pointers, bytes per lane),
-// zip_low/zip_high<word>, store, store_partial(bytes) and stream.
+// zip_low/zip_high<word>, store, store_partial(bytes) and stream; with four lanes also
+// gather_pair(two pointers to 32 bytes), even_lanes and odd_lanes (two of the first, two of the second).
 //
 // The files that include this are compiled for their instruction set: everything here depends on
 // their own Vector type, so that nothing compiled for one set can be linked into another.
@@ -53,6 +54,23 @@ inline void load_whole_block(typename V::type* v, const char* const* rows, int64
   if constexpr (L > 1) transpose_lanes<V, word>(v);
 }
 
+// Two blocks side by side from loads of 32 bytes, half as many: a vector r of `low` holds rows r and
+// r + L, one of `high` rows r + 2 L and r + 3 L. After the transposes their even lanes are the
+// columns of the first block, the odd lanes those of the second.
+template <class V, int word>
+inline void load_two_blocks(typename V::type* v, const char* const* rows, int64_t at) {
+  constexpr int L = 16 / word;
+  typename V::type low[L], high[L];
+  for (int r = 0; r < L; ++r) low[r] = V::gather_pair(rows[r] + at, rows[r + L] + at);
+  if constexpr (L > 1) transpose_lanes<V, word>(low);
+  for (int r = 0; r < L; ++r) high[r] = V::gather_pair(rows[r + 2 * L] + at, rows[r + 3 * L] + at);
+  if constexpr (L > 1) transpose_lanes<V, word>(high);
+  for (int c = 0; c < L; ++c) {
+    v[c] = V::even_lanes(low[c], high[c]);
+    v[c + L] = V::odd_lanes(low[c], high[c]);
+  }
+}
+
 template <class V, bool streamed>
 inline void store_block(const typename V::type* v, char* dst, const int64_t* column, int columns,
                         int bytes) {
@@ -80,14 +98,23 @@ inline void run_whole_blocks(char* dst, const int64_t* column, int64_t columns, 
   constexpr int L = 16 / word;
   const char* rows[V::lanes * L];
   for (int r = 0; r < V::lanes * L; ++r) rows[r] = src + row[r];
-  for (int64_t c = 0; c < columns; c += L) {
+  int64_t c = 0;
+  if constexpr (V::lanes == 4 && word > 1) {  // for bytes there are not registers enough
+    for (; c + 2 * L <= columns; c += 2 * L) {
+      typename V::type v[2 * L];
+      if (next != nullptr) {
+        prefetch_rows<word>(src, next, c * word);
+        prefetch_rows<word>(src, next, c * word + 16);
+      }
+      load_two_blocks<V, word>(v, rows, c * word);
+      store_block<V, streamed>(v, dst, column + c, 2 * L, 16 * V::lanes);
+    }
+  }
+  for (; c < columns; c += L) {
     typename V::type v[L];
     if (next != nullptr) prefetch_rows<word>(src, next, c * word);
     load_whole_block<V, word>(v, rows, c * word);
-    for (int k = 0; k < L; ++k) {
-      if (streamed) V::stream(dst + column[c + k], v[k]);
-      else V::store(dst + column[c + k], v[k]);
-    }
+    store_block<V, streamed>(v, dst, column + c, L, 16 * V::lanes);
   }
 }
 
