@@ -28,12 +28,11 @@ inline uint32_t round_mantissa(uint32_t u, int kept) {
 }
 
 inline float half_to_float(uint16_t h) {
-  int exponent = (h >> 10) & 31, mantissa = h & 1023;
-  float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                    : exponent == 31
-                        ? (mantissa ? NAN : INFINITY)
-                        : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
-  return h & 0x8000 ? -magnitude : magnitude;
+  const uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16, exponent = (h >> 10) & 31,
+                 mantissa = h & 1023;
+  if (exponent == 0)  // subnormal: steps of 2^-24
+    return float_of(sign | bits_of(static_cast<float>(mantissa) * 0x1p-24f));
+  return float_of(sign | (exponent == 31 ? 255u : exponent + 112) << 23 | mantissa << 13);
 }
 
 inline uint16_t float_to_half(float x) {

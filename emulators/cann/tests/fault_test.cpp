@@ -1,5 +1,7 @@
 // Faults on demand: the n-th call fails, repeatable executors are refused, sources with gaps are
 // refused. Leaks show.
+#include <cstdlib>
+
 #include "fixture.h"
 
 namespace cann_emulator {
@@ -48,6 +50,19 @@ TEST_F(Fault, RefusalsOnDemand) {
             0);  // the executor is still good for one run
   for (aclTensor* t : {dst, gapped, plain}) EXPECT_EQ(aclDestroyTensor(t), 0);
   EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0);
+}
+
+TEST(StrictDeathTest, ABrokenRuleEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style,
+                 "threadsafe");  // a fresh process, which reads the environment anew
+  setenv("CANN_EMULATOR_STRICT", "1", 1);
+  EXPECT_EXIT(
+      {
+        aclrtFree(nullptr);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(86), "aclrtFree broke initialised");
+  unsetenv("CANN_EMULATOR_STRICT");
 }
 
 TEST_F(Fault, LeaksShow) {

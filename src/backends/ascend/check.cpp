@@ -1,8 +1,6 @@
 // From CANN's codes to our errors.
 #include "backends/ascend/check.h"
 
-#include <aclnn/acl_meta.h>
-
 #include <acl/acl.h>
 
 namespace infini::ascend {

@@ -22,6 +22,7 @@ aclrtMemcpyKind kind_of(infinirtMemcpyKind_t kind) {
 void use_device(int id) {
   int32_t current = -1;
   if (aclrtGetDevice(&current) == 0 && current == id) return;
+  aclGetRecentErrMsg();  // a thread without a device is no error: do not leave its words behind
   check(aclrtSetDevice(id), "aclrtSetDevice");
 }
 
@@ -56,7 +57,6 @@ Device::Device(int id) : infini::Device(INFINI_DEVICE_ASCEND, id) {
 Device::~Device() {
   try {
     use_device(id());
-    aclrtSynchronizeDevice();  // idle blocks may still serve queued work
     memory_.trim();
   } catch (...) {  // CANN is gone, and the memory with it
   }

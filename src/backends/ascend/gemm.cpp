@@ -167,12 +167,12 @@ class Gemm final : public GemmKernel {
       const int rank = batched ? 3 : 2;
       const Matrices* operands[] = {&left, &right, &out};
       for (int i = 0; i < 3; ++i) call->tensors[i] = operands[i]->tensor(rank);
-      call->prepare(batched ? "aclnnBatchMatMulGetWorkspaceSize" : "aclnnMatmulGetWorkspaceSize",
-                    true, [&](uint64_t* bytes, aclOpExecutor** executor) {
-                      auto phase =
-                          batched ? aclnnBatchMatMulGetWorkspaceSize : aclnnMatmulGetWorkspaceSize;
-                      return phase(call->tensors[0].get(), call->tensors[1].get(),
-                                   call->tensors[2].get(), math_, bytes, executor);
+      aclTensor *x = call->tensors[0].get(), *y = call->tensors[1].get(),
+                *z = call->tensors[2].get();
+      call->prepare("aclnn[Batch]MatmulGetWorkspaceSize", true,
+                    [&](uint64_t* bytes, aclOpExecutor** made) {
+                      return batched ? aclnnBatchMatMulGetWorkspaceSize(x, y, z, math_, bytes, made)
+                                     : aclnnMatmulGetWorkspaceSize(x, y, z, math_, bytes, made);
                     });
     }
     call->run(batched ? "aclnnBatchMatMul" : "aclnnMatmul",

@@ -23,13 +23,10 @@ size_t rounded(size_t bytes) {
 void* allocate_or_trim(size_t bytes, StreamMemory& spare) {
   void* p = nullptr;
   int code = aclrtMalloc(&p, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
-  if (code != 0 && aclrtSynchronizeDevice() == 0 && spare.trim())
-    code = aclrtMalloc(&p, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
+  if (code != 0 && spare.trim()) code = aclrtMalloc(&p, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
   check(code, "aclrtMalloc");
   return p;
 }
-
-StreamMemory::~StreamMemory() { trim(); }
 
 void* StreamMemory::take_idle(Idle& idle, size_t bytes) {
   const auto found = idle.lower_bound(bytes);
@@ -88,9 +85,12 @@ void StreamMemory::stream_done(void* stream) noexcept {
   of_stream_.erase(idle);
 }
 
+// The wait is under the lock: a block that is idle then was given back before it, and its last work
+// queued before that.
 bool StreamMemory::trim() noexcept {
   std::lock_guard lock(mutex_);
   bool any = false;
+  if (blocks_.empty() || aclrtSynchronizeDevice() != 0) return false;
   auto release = [&](Idle& idle) {
     for (const auto& [size, p] : idle) {
       aclrtFree(p);

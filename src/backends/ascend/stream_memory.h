@@ -13,7 +13,7 @@ namespace infini::ascend {
 class StreamMemory {
  public:
   StreamMemory() = default;
-  ~StreamMemory();  // the device must be idle
+  ~StreamMemory() { trim(); }
   StreamMemory(const StreamMemory&) = delete;
 
   void* take(size_t bytes, void* stream);
@@ -25,7 +25,7 @@ class StreamMemory {
   bool forget(void* p) noexcept;
   // The stream's work is done: any stream may have its blocks.
   void stream_done(void* stream) noexcept;
-  // All work is done: gives every idle block back to the device. False when there was none.
+  // Waits for the device, then gives every idle block back to it. False when nothing came of it.
   bool trim() noexcept;
 
  private:
@@ -59,8 +59,7 @@ class Scratch {
   void* p_;
 };
 
-// aclrtMalloc; when the device has no room, waits for it, returns `spare`'s idle blocks and tries
-// again.
+// aclrtMalloc; when the device has no room, trims `spare` and tries again.
 void* allocate_or_trim(size_t bytes, StreamMemory& spare);
 
 }  // namespace infini::ascend
