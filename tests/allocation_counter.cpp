@@ -1,22 +1,30 @@
 // Replaces operator new by one that counts. In a file of its own, so that nothing is inlined.
 #include "tests/allocation_counter.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
 
-static std::atomic<int64_t> count{0}, until_failure{0};
+static std::atomic<int64_t> count{0}, bytes{0}, until_failure{0};
 
 namespace infini::test {
 int64_t allocation_count() { return count.load(); }
+int64_t allocated_bytes() { return bytes.load(); }
 void fail_allocation(int64_t n) { until_failure = n; }
 }  // namespace infini::test
 
 void* operator new(size_t size) {
   ++count;
   if (until_failure.load() > 0 && --until_failure == 0) throw std::bad_alloc();
-  if (void* p = std::malloc(size)) return p;
-  throw std::bad_alloc();
+  void* p = std::malloc(size);
+  if (p == nullptr) throw std::bad_alloc();
+  bytes += static_cast<int64_t>(malloc_usable_size(p));
+  return p;
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept {
+  bytes -= static_cast<int64_t>(malloc_usable_size(p));
+  std::free(p);
+}
+void operator delete(void* p, size_t) noexcept { operator delete(p); }

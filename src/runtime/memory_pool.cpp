@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "base/checked.h"
 
@@ -70,25 +71,34 @@ void* MemoryPool::raw_allocate(size_t block) {
   return kind_ == Kind::device ? device_.allocate(block) : device_.allocate_host(block);
 }
 
-// Blocks beyond the limit go straight back to the device.
+// A block that cannot be kept goes straight back to the device.
 void MemoryPool::free(void* p, size_t bytes, void* stream, bool used_elsewhere) noexcept {
   const size_t block = block_bytes(bytes);
   std::lock_guard lock(mutex_);
   stats_.in_use_bytes -= block;
+  const bool room = block <= limits_.max_cached_bytes &&
+                    stats_.cached_bytes <= limits_.max_cached_bytes - block;
+  if (room && keep({p, block}, stream, used_elsewhere)) return;
   try {
-    if (block > limits_.max_cached_bytes ||
-        stats_.cached_bytes > limits_.max_cached_bytes - block) {
-      device_.make_current();
-      device_.synchronize();
-      return raw_free(p);
-    }
-    if (used_elsewhere)
-      shared_.push_back({p, block});
-    else
-      idle_[{stream, block}].push_back(p);
-    stats_.cached_bytes += block;
-  } catch (...) {  // a device that cannot free, or no memory for the lists: nobody here to tell
+    device_.make_current();
+    device_.synchronize();
+    raw_free(p);
+  } catch (...) {  // a device that cannot free: nobody here to tell
   }
+}
+
+// False when there is no host memory for the lists.
+bool MemoryPool::keep(const Block& block, void* stream, bool used_elsewhere) noexcept {
+  try {
+    if (used_elsewhere)
+      shared_.push_back(block);
+    else
+      idle_[{stream, block.bytes}].push_back(block.p);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  stats_.cached_bytes += block.bytes;
+  return true;
 }
 
 void MemoryPool::raw_free(void* p) {

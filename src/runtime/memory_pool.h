@@ -52,6 +52,7 @@ class MemoryPool {
     void* p;
     size_t bytes;
   };
+  bool keep(const Block& block, void* stream, bool used_elsewhere) noexcept;
   void* take_idle(size_t block, void* stream);
   void* allocate_from_device(size_t block);
   void* raw_allocate(size_t block);

@@ -70,7 +70,7 @@ void Graph::Impl::share_workspaces() {
     workspaces.push_back(allocate(*place, bytes));
     for (Step* step : steps())
       if (&step->place() == place && step->workspace_bytes() > 0)
-        step->set_workspace(workspaces.back()->data());
+        step->set_workspace(workspaces.back());
   }
 }
 
@@ -89,6 +89,8 @@ void Graph::Impl::tensors_changed() {
 
 void Graph::Impl::run() {
   ThreadState& thread = this_thread();
+  infini::require(!thread.recording, INFINI_STATUS_BAD_PARAM,
+                  "this thread is recording; a graph cannot be run inside a recording");
   for (Segment& segment : segments) {
     if (segment.place() == nullptr) {
       segment.run(nullptr);

@@ -239,7 +239,12 @@ TEST(Recording, IsPerThreadAndSaysWhenItIsMisused) {
     EXPECT_FALSE(context::isGraphRecording());
     EXPECT_EQ(elements(op::rearrange(iota({2}))), (std::vector<float>{0, 1}));
   }).join();
-  EXPECT_EQ(stopGraphRecording()->size(), 0u);
+  const auto empty = stopGraphRecording();
+  EXPECT_EQ(empty->size(), 0u);
+  startGraphRecording();
+  EXPECT_EQ(status_of([&] { empty->run(); }), bad) << "a graph inside a recording";
+  context::cancelGraphRecording();
+  empty->run();
 }
 
 TEST(Recording, CanBeCancelledAndRefusedOperatorsLeaveItWhole) {
@@ -275,6 +280,33 @@ TEST(Replay, AllocatesNothingOnTheCpu) {
   EXPECT_EQ(context::opCacheStats().hits, lookups.hits);
   EXPECT_EQ(context::opCacheStats().misses, lookups.misses);
   EXPECT_EQ(elements(t), elements(x));
+}
+
+// The n-th allocation fails, for every n: nothing is lost, and the next try works.
+TEST(Recording, SurvivesEveryFailingAllocation) {
+  const Tensor x = iota({4, 6});
+  const auto in_use = context::memoryStats(Device::cpu()).in_use_bytes;
+  int64_t n = 0, made = 1;
+  while (made >= ++n - 1) {  // until the n-th is never asked for
+    context::clearOpCache();
+    context::trimMemory();
+    const int64_t before = infini::test::allocation_count();
+    infini::test::fail_allocation(n);
+    try {
+      startGraphRecording();
+      const Tensor y = op::rearrange(x->permute({1, 0}));
+      const Tensor z = op::gemm(x, y);
+      const auto graph = stopGraphRecording();
+      graph->rebind(x, iota({4, 6}));
+      graph->run();
+    } catch (const std::bad_alloc&) {
+    }
+    infini::test::fail_allocation(0);
+    made = infini::test::allocation_count() - before;
+    if (context::isGraphRecording()) context::cancelGraphRecording();
+    ASSERT_EQ(context::memoryStats(Device::cpu()).in_use_bytes, in_use) << n;
+  }
+  EXPECT_GT(n, 20);
 }
 
 TEST(Replay, OfManyThreadsWithTheirOwnGraphs) {

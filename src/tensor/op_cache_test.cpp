@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tensor/tensor_test_support.h"
+#include "tests/allocation_counter.h"
 
 namespace infinicore {
 namespace {
@@ -104,6 +105,20 @@ TEST_F(OpCache, AProblemThatIsRefusedIsNotKept) {
   EXPECT_THROW(op::rearrange_(y, x), Error);
   EXPECT_EQ(opCacheStats().entries, 0u);
   EXPECT_EQ(opCacheStats().misses, 2u);
+}
+
+// Measured on an operator of a common rank; the rest of the process does not allocate meanwhile.
+TEST_F(OpCache, HoldsAnOperatorInTwoKilobytes) {
+  const Tensor base = iota({4096});
+  const auto visit = [&](Size n) {
+    const Tensor x = base->as_strided({2, 3, n, 4}, {4, 8 * Stride(n), 24, 1});
+    op::rearrange_(base->as_strided({2, 3, n, 4}, {12 * Stride(n), 4 * Stride(n), 4, 1}, 2048), x);
+  };
+  visit(3);
+  const int64_t before = infini::test::allocated_bytes();
+  for (Size n = 4; n < 14; ++n) visit(n);
+  EXPECT_EQ(opCacheStats().entries, 11u);
+  EXPECT_LE((infini::test::allocated_bytes() - before) / 10, 2048);
 }
 
 // 10,000 problems through 100 places: bounded, and right, as the uncached run says.

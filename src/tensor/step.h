@@ -40,19 +40,20 @@ class Step {
   infini::Place& place() const { return *place_; }
   const std::vector<Tensor>& operands() const { return operands_; }
   void set_operands(std::vector<Tensor> operands);
-  // Memory that replaces the step's own; of at least workspace_bytes(), while the step runs.
-  void set_workspace(void* workspace) { workspace_ = workspace; }
+  // Memory of at least workspace_bytes() for all runs to come; without it each run takes its own.
+  void set_workspace(std::shared_ptr<Memory> workspace) { workspace_ = std::move(workspace); }
 
  protected:
   Step(infini::Place& place, std::vector<Tensor> operands);
   std::byte* data(size_t i) const { return data_[i]; }
-  void* workspace() const { return workspace_; }
+  // Null: none was set.
+  void* workspace() const { return workspace_ ? workspace_->data() : nullptr; }
 
  private:
   infini::Place* place_;
   std::vector<Tensor> operands_;  // destination first; kept alive
   std::byte* data_[3] = {};
-  void* workspace_ = nullptr;
+  std::shared_ptr<Memory> workspace_;
 };
 
 // Records the step when this thread is recording, else runs it.
