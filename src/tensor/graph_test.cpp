@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "infiniop.h"
 #include "tensor/tensor_test_support.h"
 #include "tests/allocation_counter.h"
 
@@ -309,22 +310,34 @@ TEST(Recording, SurvivesEveryFailingAllocation) {
   EXPECT_GT(n, 20);
 }
 
-TEST(Replay, OfManyThreadsWithTheirOwnGraphs) {
-  const Tensor x = iota({16, 16});
+// Eight threads, each with a graph of its own, and one descriptor of the C API that all of them run.
+TEST(Replay, OfManyThreadsWithTheirOwnGraphsAndASharedDescriptor) {
+  const Tensor x = iota({16, 16}), turned = x->permute({1, 0});
+  const std::vector<float> expected = elements(turned), product = elements(op::gemm(turned, x));
+  infiniopRearrangeDescriptor_t shared = nullptr;
+  ASSERT_EQ(infiniopCreateRearrangeDescriptor(context::getInfiniopHandle(), &shared, x->desc(),
+                                              turned->desc()),
+            INFINI_STATUS_SUCCESS);
   std::vector<std::thread> threads;
   std::atomic<int> right{0};
   for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&, i] {
+    threads.emplace_back([&] {
       startGraphRecording();
-      const Tensor y = op::rearrange(x->permute({1, 0}));
-      const Tensor z = op::rearrange(y->narrow({{0, Size(i), 8}}));
+      const Tensor y = op::rearrange(turned);
+      const Tensor z = op::gemm(y, x);
       const auto graph = stopGraphRecording();
-      for (int run = 0; run < 100; ++run) graph->run();
-      if (elements(z) == elements(x->permute({1, 0})->narrow({{0, Size(i), 8}}))) ++right;
+      Tensor own = Tensor::zeros({16, 16}, DataType::F32, Device::cpu());
+      for (int run = 0; run < 100; ++run) {
+        graph->run();
+        if (infiniopRearrange(shared, own->data(), x->data(), nullptr) != INFINI_STATUS_SUCCESS)
+          return;
+      }
+      if (elements(y) == expected && elements(z) == product && elements(own) == expected) ++right;
     });
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(right, 8);
+  infiniopDestroyRearrangeDescriptor(shared);
 }
 
 }  // namespace
