@@ -14,7 +14,9 @@ class Lines final : public Kernel {
         schedule_(std::move(schedule)),
         kernel_(line_kernel(level, schedule_.kind, static_cast<int>(schedule_.word))),
         level_(level),
-        threads_(threads) {}
+        threads_(threads),
+        pieces_(schedule_.pieces()),
+        tasks_(schedule_.tasks()) {}
 
   const char* candidate() const override {
     static constexpr const char* names[] = {"copy", "fill", "flip", "step", "weave", "spread"};
@@ -26,18 +28,17 @@ class Lines final : public Kernel {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
-    parallel_for(schedule_.tasks(), threads,
+    parallel_for(tasks_, threads,
                  [&](int64_t begin, int64_t end) { run_tasks(dst, src, begin, end); });
   }
 
  private:
   void run_tasks(char* dst, const char* src, int64_t begin, int64_t end) const {
-    const int64_t pieces = schedule_.pieces();
-    int64_t piece = begin == 0 ? 0 : begin % pieces;
-    NestCursor outer(schedule_.outer, begin == 0 ? 0 : begin / pieces);
+    int64_t piece = begin == 0 ? 0 : begin % pieces_;
+    NestCursor outer(schedule_.outer, begin == 0 ? 0 : begin / pieces_);
     for (int64_t task = begin; task < end; ++task) {
       run_piece(dst + outer.dst, src + outer.src, piece * schedule_.piece);
-      if (++piece < pieces) continue;
+      if (++piece < pieces_) continue;
       piece = 0;
       outer.advance();
     }
@@ -60,6 +61,7 @@ class Lines final : public Kernel {
   LineKernel kernel_;
   Isa level_;
   int threads_;
+  int64_t pieces_, tasks_;
 };
 
 }  // namespace

@@ -53,7 +53,9 @@ class Nest final : public Kernel {
       : Kernel(bytes),
         schedule_(std::move(schedule)),
         move_(move_for(schedule_.atom_bytes)),
-        threads_(threads) {}
+        threads_(threads),
+        blocks_(schedule_.blocks()),
+        one_block_(schedule_.tasks() == 1) {}
 
   const char* candidate() const override { return "nest"; }
   std::string schedule() const override {
@@ -63,6 +65,7 @@ class Nest final : public Kernel {
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;
+    if (one_block_) return run_block_row(dst, src, 0);
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
     parallel_for(schedule_.tasks(), threads,
                  [&](int64_t begin, int64_t end) { run_tasks(dst, src, begin, end); });
@@ -70,12 +73,11 @@ class Nest final : public Kernel {
 
  private:
   void run_tasks(char* dst, const char* src, int64_t begin, int64_t end) const {
-    const int64_t blocks = schedule_.blocks();
-    int64_t block = begin == 0 ? 0 : begin % blocks;
-    NestCursor outer(schedule_.outer, begin == 0 ? 0 : begin / blocks);
+    int64_t block = begin == 0 ? 0 : begin % blocks_;
+    NestCursor outer(schedule_.outer, begin == 0 ? 0 : begin / blocks_);
     for (int64_t task = begin; task < end; ++task) {
       run_block_row(dst + outer.dst, src + outer.src, block * schedule_.block);
-      if (++block < blocks) continue;
+      if (++block < blocks_) continue;
       block = 0;
       outer.advance();
     }
@@ -97,6 +99,8 @@ class Nest final : public Kernel {
   NestSchedule schedule_;
   BlockMove move_;
   int threads_;
+  int64_t blocks_;
+  bool one_block_;  // tiny tensors: nothing to count
 };
 
 }  // namespace

@@ -151,7 +151,8 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.store = choose_store(schedule, bytes, policy);
   schedule.strip = choose_strip(schedule);
   schedule.chunk = choose_chunk(schedule, threads_for(bytes, policy));
-  schedule.prefetched = schedule.word > 1 && schedule.strip * schedule.word <= longest_prefetched;
+  schedule.prefetched = schedule.store != TileSchedule::Store::cached && schedule.word > 1 &&
+                        schedule.strip * schedule.word <= longest_prefetched;
   return schedule;
 }
 

@@ -196,7 +196,7 @@ TEST(RearrangeSchedule, TextsNameTheDecisions) {
   ASSERT_TRUE(schedule);
   EXPECT_EQ(
       "outer   none\nrows    64(dst 4, src 384)\ncolumns 96(dst 256, src 4)\n"
-      "1 tasks of 64 rows x 96 columns of 4 bytes, cached, whole lines, prefetched",
+      "1 tasks of 64 rows x 96 columns of 4 bytes, cached, whole lines",
       to_string(*schedule));
 }
 

@@ -16,7 +16,10 @@ class Tiles final : public Kernel {
         schedule_(std::move(schedule)),
         kernels_(panel_kernels(level, static_cast<int>(schedule_.word))),
         level_(level),
-        threads_(threads) {}
+        threads_(threads),
+        strips_(schedule_.strips()),
+        chunks_(schedule_.chunks()),
+        tasks_(schedule_.tasks()) {}
 
   const char* candidate() const override { return "tiles"; }
   std::string schedule() const override { return with_setting(to_string(schedule_), level_, threads_); }
@@ -25,7 +28,7 @@ class Tiles final : public Kernel {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
-    parallel_for(schedule_.tasks(), threads, [&](int64_t begin, int64_t end) {
+    parallel_for(tasks_, threads, [&](int64_t begin, int64_t end) {
       if (schedule_.store == Store::staged) return run_staged(dst, src, begin, end);
       if (schedule_.store == Store::cached) return run_direct(kernels_.cached, dst, src, begin, end);
       const auto address = reinterpret_cast<uintptr_t>(dst);
@@ -42,21 +45,20 @@ class Tiles final : public Kernel {
   // Calls body(strip's first column, columns, chunk's first row, rows, outer offsets) for a range of tasks.
   template <class Body>
   void for_tasks(int64_t begin, int64_t end, Body body) const {
-    const int64_t strips = schedule_.strips(), chunks = schedule_.chunks();
     int64_t chunk = 0, strip = 0, nest = 0;
     if (begin != 0) {
-      chunk = begin % chunks;
-      strip = begin / chunks % strips;
-      nest = begin / chunks / strips;
+      chunk = begin % chunks_;
+      strip = begin / chunks_ % strips_;
+      nest = begin / chunks_ / strips_;
     }
     NestCursor outer(schedule_.outer, nest);
     for (int64_t task = begin; task < end; ++task) {
       const int64_t column = strip * schedule_.strip, row = chunk * schedule_.chunk;
       body(column, std::min(schedule_.strip, schedule_.column_count - column), row,
            std::min(schedule_.chunk, schedule_.row_count - row), outer);
-      if (++chunk < chunks) continue;
+      if (++chunk < chunks_) continue;
       chunk = 0;
-      if (++strip < strips) continue;
+      if (++strip < strips_) continue;
       strip = 0;
       outer.advance();
     }
@@ -163,6 +165,7 @@ class Tiles final : public Kernel {
   PanelKernels kernels_;
   Isa level_;
   int threads_;
+  int64_t strips_, chunks_, tasks_;
 };
 
 }  // namespace
