@@ -25,8 +25,8 @@ void run_tiles(const cpu::GemmKernels<T>& kernels, int64_t count) {
   constexpr int64_t k = 128;
   alignas(64) static thread_local T a[k * cpu::most_tile_rows], b[k * 32], c[cpu::most_tile_rows * 32];
   const int cols = 2 * kernels.lanes;
-  const cpu::TileCall<T> call{k, a, 1, kernels.tile_rows, b, cols, c, cols, cols, 1, 0};
-  for (int64_t i = 0; i < count; ++i) kernels.tile[1][kernels.tile_rows - 1](call);
+  const cpu::TileCall<T> call{k, a, 0, 0, b, cols, c, cols, cols, 1, 0};
+  for (int64_t i = 0; i < count; ++i) kernels.tile[1][1][kernels.tile_rows - 1](call);
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <sstream>
+#include <utility>
 
 #include "base/dtype.h"
 #include "base/error.h"
@@ -95,6 +96,27 @@ GemmPlan transposed(const GemmPlan& plan) {
     return x;
   };
   return {plan.batch, plan.n, plan.m, plan.k, flip(plan.c), flip(plan.b), flip(plan.a)};
+}
+
+GemmPlan fold_batch(const GemmPlan& plan) {
+  if (plan.b.batch_step != 0 && plan.a.batch_step == 0) {
+    const GemmPlan folded = fold_batch(transposed(plan));
+    return folded.batch == plan.batch ? plan : transposed(folded);
+  }
+  const auto stacks = [&](const GemmOperand& x) {
+    return plan.m == 1 || x.batch_step == plan.m * x.row_step;
+  };
+  if (plan.batch <= 1 || plan.b.batch_step != 0 || plan.a.batch_step == 0 || !stacks(plan.a) ||
+      !stacks(plan.c))
+    return plan;
+  GemmPlan folded = plan;
+  folded.m *= plan.batch;
+  folded.batch = 1;
+  for (GemmOperand* x : {&folded.a, &folded.c}) {
+    if (plan.m == 1) x->row_step = x->batch_step;
+    x->batch_step = 0;
+  }
+  return folded;
 }
 
 bool operator==(const GemmOperand& x, const GemmOperand& y) {

@@ -30,6 +30,10 @@ GemmPlan make_gemm_plan(const Layout& c, const Layout& a, const Layout& b);
 // places. Law: transposed(transposed(p)) == p.
 GemmPlan transposed(const GemmPlan& plan);
 
+// A batch that shares b and stacks the rows of a and c is one taller product; one that shares a and
+// lines up the columns of b and c is a wider one. Other plans come back as they are.
+GemmPlan fold_batch(const GemmPlan& plan);
+
 bool operator==(const GemmOperand& x, const GemmOperand& y);
 bool operator==(const GemmPlan& x, const GemmPlan& y);
 

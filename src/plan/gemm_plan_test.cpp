@@ -123,6 +123,22 @@ TEST(GemmPlan, TransposingTwiceIsTheSame) {
   EXPECT_EQ(transposed(other), plan);
 }
 
+TEST(GemmPlan, FoldsABatchThatIsOneTallerOrWiderProduct) {
+  const Layout b = layout(f32, {7, 5});
+  const GemmPlan taller = make_gemm_plan(layout(f32, {6, 3, 5}), layout(f32, {6, 3, 7}), b);
+  EXPECT_EQ(fold_batch(taller), make_gemm_plan(layout(f32, {18, 5}), layout(f32, {18, 7}), b));
+  const GemmPlan rows = make_gemm_plan(layout(f32, {6, 1, 5}, {9, 0, 1}), layout(f32, {6, 1, 7}), b);
+  EXPECT_EQ(fold_batch(rows), make_gemm_plan(layout(f32, {6, 5}, {9, 1}), layout(f32, {6, 7}), b));
+  const GemmPlan wider = make_gemm_plan(layout(f32, {6, 3, 5}, {5, 30, 1}), layout(f32, {3, 7}),
+                                        layout(f32, {6, 7, 5}, {5, 30, 1}));
+  EXPECT_EQ(fold_batch(wider),
+            make_gemm_plan(layout(f32, {3, 30}), layout(f32, {3, 7}), layout(f32, {7, 30})));
+  const GemmPlan apart = make_gemm_plan(layout(f32, {6, 3, 5}), layout(f32, {6, 3, 7}, {22, 7, 1}), b);
+  EXPECT_EQ(fold_batch(apart), apart);
+  const GemmPlan own = make_gemm_plan(layout(f32, {6, 3, 5}), layout(f32, {6, 3, 7}), layout(f32, {6, 7, 5}));
+  EXPECT_EQ(fold_batch(own), own);
+}
+
 // The offsets, in elements, that a BLAS would compute, compared with the operand's own.
 void check_blas_law(const GemmOperand& x, const OperandShape& shape) {
   const BlasMatrix blas = blas_matrix(x, shape);

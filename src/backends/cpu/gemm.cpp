@@ -10,6 +10,9 @@ namespace {
 
 constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
     {"tiny", is_tiny, make_tiny},
+#if defined(__x86_64__)
+    {"amx", fits_amx, make_amx},
+#endif
     {"skinny", is_skinny, make_skinny},
     {"blocked", [](const infini::Device&, const GemmPlan&) { return true; }, make_blocked},
 };
@@ -52,7 +55,7 @@ void CpuGemm::run(void* workspace, void* c, const void* a, const void* b, float 
 std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,
                                       const GemmOptions&) {
   const infini::Device& context = device;
-  return first_accepting(candidates, context, plan, "INFINI_GEMM");
+  return first_accepting(candidates, context, fold_batch(plan), "INFINI_GEMM");
 }
 
 }  // namespace infini::cpu

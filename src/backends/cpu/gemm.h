@@ -55,6 +55,8 @@ inline bool is_f64(const GemmPlan& plan) { return plan.a.dtype == INFINI_DTYPE_F
 // The candidates, see gemm.cpp.
 bool is_tiny(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_tiny(const infini::Device&, const GemmPlan& plan);
+bool fits_amx(const infini::Device&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan& plan);
 bool is_skinny(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_skinny(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_blocked(const infini::Device&, const GemmPlan& plan);

@@ -19,7 +19,7 @@ constexpr int64_t line_bytes = 64;
 constexpr int64_t stack_bytes = 24 << 10;       // scratch up to here needs no workspace
 constexpr double flops_per_thread = 2.0e6;      // below this a thread costs more than it saves
 constexpr int64_t most_block_rows = 768, most_block_cols = 768;
-constexpr int64_t strip_rows = 168;             // rows of A packed at a time: 168×384 f32 are 252 KB
+constexpr int64_t rows_at_once = 168;             // rows of A packed at a time: 168×384 f32 are 252 KB
 constexpr int64_t rows_packed_together = 8;
 constexpr int64_t depth_bytes = 1536;           // a piece of k: 384 f32
 
@@ -51,7 +51,7 @@ class Blocked final : public CpuGemm {
   std::string schedule() const override {
     std::ostringstream text;
     text << isa_name(isa_) << ", blocks of " << blocks_.rows << "x" << blocks_.cols << ", pieces of k "
-         << blocks_.depth << ", " << tasks() << " tasks on " << threads_ << " threads"
+         << blocks_.depth << ", " << tasks_ << " tasks on " << threads_ << " threads"
          << (swapped_ ? ", transposed" : "") << (pack_a_ ? ", a packed" : "")
          << (pack_b_ ? ", b packed" : "") << (direct_c_ ? "" : ", c through sums");
     return text.str();
@@ -78,22 +78,23 @@ class Blocked final : public CpuGemm {
   void choose_blocks();
   void choose_packing();
   void lay_out_scratch();
-  int64_t row_blocks() const { return ceil_div(plan_.m, blocks_.rows); }
-  int64_t col_blocks() const { return ceil_div(plan_.n, blocks_.cols); }
-  int64_t tasks() const { return plan_.batch * row_blocks() * col_blocks(); }
+  int64_t tasks() const {
+    return plan_.batch * ceil_div(plan_.m, blocks_.rows) * ceil_div(plan_.n, blocks_.cols);
+  }
 
   void run_task(int64_t task, const Pointers& p, char* scratch, T alpha, T beta) const;
   void run_block(const Block& block) const;
   void run_piece(const Block& block, const Piece& piece) const;
   void pack_panels(const Block& block, const Piece& piece) const;
-  void run_strip(const Block& block, const Piece& piece, int64_t row, int64_t rows) const;
+  void run_rows(const Block& block, const Piece& piece, int64_t row, int64_t rows) const;
+  void pack_strips(const char* a, const Piece& piece, int64_t rows, int64_t height, T* dst) const;
   bool reads_b_in_place(int64_t cols) const { return !pack_b_ && cols % kernels_.lanes == 0; }
 
   const GemmKernels<T>& kernels_;
   Blocks blocks_{};
-  int64_t panel_ = 0, a_row_ = 0;
+  int64_t tasks_ = 1, row_blocks_ = 1, col_blocks_ = 1, panel_ = 0;
   int threads_ = 1;
-  bool direct_c_ = false, pack_a_ = false, a_by_columns_ = false, pack_b_ = false, swapped_ = false;
+  bool direct_c_ = false, pack_a_ = false, pack_b_ = false, swapped_ = false;
   int64_t a_bytes_ = 0, b_bytes_ = 0, sum_bytes_ = 0, scratch_bytes_ = 0;
 };
 
@@ -116,7 +117,10 @@ void Blocked<T>::choose_blocks() {
     if (rows_next) blocks_.rows = halve(blocks_.rows, row_unit);
     else blocks_.cols = halve(blocks_.cols, col_unit);
   }
-  threads_ = static_cast<int>(std::min<int64_t>(threads_, tasks()));
+  tasks_ = tasks();
+  row_blocks_ = ceil_div(plan_.m, blocks_.rows);
+  col_blocks_ = ceil_div(plan_.n, blocks_.cols);
+  threads_ = static_cast<int>(std::min<int64_t>(threads_, tasks_));
 }
 
 // Packing costs one pass over the operand and pays when the packed copy is read several times; an
@@ -125,7 +129,6 @@ template <class T>
 void Blocked<T>::choose_packing() {
   const bool narrow = memory_index(plan_.a.dtype) != 0;
   const bool b_unit = plan_.b.col_step == sizeof(T) || plan_.n == 1;
-  a_by_columns_ = plan_.a.row_step == dtype_bytes(plan_.a.dtype);
   pack_a_ = narrow || blocks_.cols >= 4 * panel_;
   const bool small_b = plan_.k * std::abs(plan_.b.row_step) <= (128 << 10);
   pack_b_ = narrow || !b_unit || !small_b;
@@ -133,12 +136,11 @@ void Blocked<T>::choose_packing() {
 
 template <class T>
 void Blocked<T>::lay_out_scratch() {
-  const int64_t rows = std::min(blocks_.rows, strip_rows), pad = line_bytes / int64_t{sizeof(T)};
-  a_row_ = a_by_columns_ ? round_up(rows, pad) + pad : round_up(blocks_.depth, pad) + pad;
+  const int64_t strips = ceil_div(std::min(blocks_.rows, rows_at_once), kernels_.tile_rows);
   const auto lines = [](int64_t elements) {
     return round_up(elements * int64_t{sizeof(T)}, line_bytes);
   };
-  a_bytes_ = pack_a_ ? lines((a_by_columns_ ? blocks_.depth : rows) * a_row_) : 0;
+  a_bytes_ = pack_a_ ? lines(strips * blocks_.depth * kernels_.strip_width) : 0;
   const bool overruns = plan_.n % kernels_.lanes != 0;
   const int64_t packed_cols = pack_b_ ? round_up(blocks_.cols, panel_) : overruns ? panel_ : 0;
   b_bytes_ = lines(blocks_.depth * packed_cols);
@@ -154,24 +156,26 @@ void Blocked<T>::multiply(const Pointers& given, float alpha, float beta) const 
   if (swapped_) std::swap(p.a, p.b);
   if (workspace_bytes_ == 0) {
     alignas(line_bytes) char scratch[stack_bytes];
-    for (int64_t task = 0; task < tasks(); ++task) run_task(task, p, scratch, alpha, beta);
+    for (int64_t task = 0; task < tasks_; ++task) run_task(task, p, scratch, alpha, beta);
     return;
   }
-  const int64_t count = tasks();
   const int threads = std::min(threads_, available_threads());
   std::atomic<int64_t> next{0};
   parallel_for(threads, threads, [&](int64_t first, int64_t last) {
     for (int64_t thread = first; thread < last; ++thread)
-      for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < count;)
+      for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
         run_task(task, p, p.workspace + thread * scratch_bytes_, alpha, beta);
   });
 }
 
 template <class T>
 void Blocked<T>::run_task(int64_t task, const Pointers& p, char* scratch, T alpha, T beta) const {
-  const int64_t batch = task / (row_blocks() * col_blocks());
-  const int64_t row = task / col_blocks() % row_blocks() * blocks_.rows;
-  const int64_t col = task % col_blocks() * blocks_.cols;
+  int64_t batch = 0, row = 0, col = 0;
+  if (task > 0) {  // small products have one task, and divisions are what they would notice
+    batch = task / (row_blocks_ * col_blocks_);
+    row = task / col_blocks_ % row_blocks_ * blocks_.rows;
+    col = task % col_blocks_ * blocks_.cols;
+  }
   run_block({p.c + batch * plan_.c.batch_step + row * plan_.c.row_step + col * plan_.c.col_step,
              p.a + batch * plan_.a.batch_step + row * plan_.a.row_step,
              p.b + batch * plan_.b.batch_step + col * plan_.b.col_step,
@@ -200,11 +204,12 @@ void Blocked<T>::run_block(const Block& block) const {
 template <class T>
 void Blocked<T>::run_piece(const Block& block, const Piece& piece) const {
   pack_panels(block, piece);
-  const int64_t strips = ceil_div(block.rows, strip_rows);
-  const int64_t rows =
-      std::min(strip_rows, round_up(ceil_div(block.rows, strips), kernels_.tile_rows));
+  const int64_t tile = kernels_.tile_rows;
+  int64_t rows = block.rows;
+  if (rows > rows_at_once)
+    rows = std::min(rows_at_once, round_up(ceil_div(rows, ceil_div(rows, rows_at_once)), tile));
   for (int64_t row = 0; row < block.rows; row += rows)
-    run_strip(block, piece, row, std::min(rows, block.rows - row));
+    run_rows(block, piece, row, std::min(rows, block.rows - row));
 }
 
 // Panel by panel, each depth×panel and dense. Where B is read in place, only a panel that whole
@@ -229,38 +234,40 @@ void Blocked<T>::pack_panels(const Block& block, const Piece& piece) const {
   }
 }
 
+// Strips of `height` rows, each [k][strip_width] and dense.
 template <class T>
-void Blocked<T>::run_strip(const Block& block, const Piece& piece, int64_t row,
-                           int64_t rows) const {
+void Blocked<T>::pack_strips(const char* a, const Piece& piece, int64_t rows, int64_t height,
+                             T* dst) const {
+  const auto pack = kernels_.pack[memory_index(plan_.a.dtype)];
+  for (int64_t i = 0; i < rows; i += height, dst += piece.length * kernels_.strip_width)
+    pack({a + i * plan_.a.row_step, plan_.a.col_step, plan_.a.row_step, piece.length,
+          std::min(height, rows - i), dst, kernels_.strip_width});
+}
+
+template <class T>
+void Blocked<T>::run_rows(const Block& block, const Piece& piece, int64_t row, int64_t rows) const {
+  const int64_t tile = kernels_.tile_rows;
+  const int64_t height = rows <= tile ? rows : ceil_div(rows, ceil_div(rows, tile));
+  const char* source = block.a + row * plan_.a.row_step + piece.first * plan_.a.col_step;
+  if (pack_a_) pack_strips(source, piece, rows, height, block.packed_a);
   TileCall<T> call{};
   call.k = piece.length;
   call.c_row = piece.c_row;
   call.alpha = piece.alpha;
   call.beta = piece.beta;
-  const char* source = block.a + row * plan_.a.row_step + piece.first * plan_.a.col_step;
-  const T* a = reinterpret_cast<const T*>(source);
   call.a_row = plan_.a.row_step / int64_t{sizeof(T)};
   call.a_col = plan_.a.col_step / int64_t{sizeof(T)};
-  if (pack_a_) {
-    const auto pack = kernels_.pack[memory_index(plan_.a.dtype)];
-    if (a_by_columns_)
-      pack({source, plan_.a.col_step, plan_.a.row_step, piece.length, rows, block.packed_a, a_row_});
-    else
-      pack({source, plan_.a.row_step, plan_.a.col_step, rows, piece.length, block.packed_a, a_row_});
-    a = block.packed_a;
-    call.a_row = a_by_columns_ ? 1 : a_row_;
-    call.a_col = a_by_columns_ ? a_row_ : 1;
-  }
-  const int64_t height = ceil_div(rows, ceil_div(rows, kernels_.tile_rows));
+  const T* a = pack_a_ ? block.packed_a : reinterpret_cast<const T*>(source);
+  const int64_t a_step = pack_a_ ? piece.length * kernels_.strip_width : height * call.a_row;
   for (int64_t col = 0; col < block.cols; col += panel_) {
     call.cols = static_cast<int>(std::min(panel_, block.cols - col));
     const bool in_place = reads_b_in_place(call.cols);
     call.b = in_place ? reinterpret_cast<const T*>(block.b + piece.first * plan_.b.row_step) + col
                       : block.packed_b + (pack_b_ ? col * blocks_.depth : 0);
     call.b_row = in_place ? plan_.b.row_step / int64_t{sizeof(T)} : panel_;
-    const auto& tiles = kernels_.tile[call.cols > kernels_.lanes];
-    for (int64_t i = 0; i < rows; i += height) {
-      call.a = a + i * call.a_row;
+    const auto& tiles = kernels_.tile[pack_a_][call.cols > kernels_.lanes];
+    call.a = a;
+    for (int64_t i = 0; i < rows; i += height, call.a += a_step) {
       call.c = piece.c + (row + i) * piece.c_row + col;
       tiles[std::min(height, rows - i) - 1](call);
     }

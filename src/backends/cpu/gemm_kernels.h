@@ -18,8 +18,8 @@ template <class T>
 struct TileCall {
   int64_t k;
   const T* a;
-  int64_t a_row, a_col;
-  const T* b;  // rows of the panel, b_row apart; whole vectors may be read
+  int64_t a_row, a_col;  // not looked at where A is a packed strip
+  const T* b;            // rows of the panel, b_row apart; whole vectors may be read
   int64_t b_row;
   T* c;
   int64_t c_row;
@@ -27,7 +27,8 @@ struct TileCall {
   T alpha, beta;
 };
 
-// dst[rows, cols] = the elements of src, widened.
+// dst[rows, cols] = the elements of src, widened. Whole vectors of a row may be written: dst_row is at
+// least cols rounded up to lanes.
 template <class T>
 struct PackCall {
   const char* src;
@@ -68,7 +69,9 @@ struct SkinnySet {
 template <class T>
 struct GemmKernels {
   int lanes = 0, tile_rows = 0;
-  void (*tile[2][most_tile_rows])(const TileCall<T>&) = {};  // [vectors - 1][rows - 1]
+  int strip_width = 0;  // a packed strip of A: [k][strip_width], rows of A beside each other
+  // [A is a packed strip][vectors - 1][rows - 1]
+  void (*tile[2][2][most_tile_rows])(const TileCall<T>&) = {};
   // Indexed by the type in memory: 0 is T itself, 1 f16, 2 bf16.
   void (*pack[3])(const PackCall<T>&) = {};
   void (*finish[3])(const FinishCall<T>&) = {};

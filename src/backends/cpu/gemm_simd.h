@@ -71,13 +71,18 @@ inline void narrow(BF16* p, Vec<float> v) {
 }
 inline void narrow(F16* p, Vec<float> v) { *reinterpret_cast<LooseHalf*>(p) = Native::f16_from_f32(v); }
 
+// A packed strip of A has this many elements for each k: whole vectors.
+template <class T>
+constexpr int strip_width = (Native::tile_rows + Simd<T>::lanes - 1) / Simd<T>::lanes * Simd<T>::lanes;
+
 // ---- the tile: rows×(vectors·lanes) of C from a strip of A and a panel of B ----
 
 // Every element is one chain of fused multiply-adds in the order of k, whatever the tile's size, so
 // that a result does not depend on how C was cut.
-template <class T, int rows, int vectors>
+template <class T, bool packed, int rows, int vectors>
 void tile(const TileCall<T>& call) {
   constexpr int lanes = Simd<T>::lanes;
+  const int64_t a_row = packed ? 1 : call.a_row, a_col = packed ? strip_width<T> : call.a_col;
   Vec<T> sum[rows][vectors] = {};
   const T *a = call.a, *b = call.b;
 #pragma GCC unroll 16
@@ -92,11 +97,11 @@ void tile(const TileCall<T>& call) {
     for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + 8 * call.b_row + j * lanes);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
-      const Vec<T> left = splat(a[i * call.a_row]);
+      const Vec<T> left = splat(a[i * a_row]);
 #pragma GCC unroll 4
       for (int j = 0; j < vectors; ++j) sum[i][j] += left * right[j];
     }
-    a += call.a_col;
+    a += a_col;
     b += call.b_row;
   }
   const Vec<T> alpha = splat(call.alpha), beta = splat(call.beta);
@@ -151,28 +156,30 @@ void transpose(Vec<T> (&v)[Simd<T>::lanes]) {
   if constexpr (Simd<T>::lanes > 8) exchange<T, 8>(v, lanes);
 }
 
-// lanes columns of B, each contiguous along k, become lanes-wide rows of a panel.
+// Up to lanes columns, each contiguous along k, become rows of a panel; missing ones become zeros.
 template <class S, class T>
-void pack_columns(const char* src, int64_t col_step, int64_t k, T* dst, int64_t dst_row) {
+void pack_columns(const char* src, int64_t col_step, int64_t count, int64_t k, T* dst,
+                  int64_t dst_row) {
   constexpr int lanes = Simd<T>::lanes;
   int64_t p = 0;
   for (; p + lanes <= k; p += lanes) {
     Vec<T> v[lanes];
 #pragma GCC unroll 16
-    for (int j = 0; j < lanes; ++j) v[j] = wide(reinterpret_cast<const S*>(src + j * col_step) + p);
+    for (int j = 0; j < lanes; ++j)
+      v[j] = j < count ? wide(reinterpret_cast<const S*>(src + j * col_step) + p) : Vec<T>{};
     transpose<T>(v);
 #pragma GCC unroll 16
     for (int j = 0; j < lanes; ++j) store(dst + (p + j) * dst_row, v[j]);
   }
   for (; p < k; ++p)
-    for (int j = 0; j < lanes; ++j)
+    for (int j = 0; j < count; ++j)
       dst[p * dst_row + j] = one(reinterpret_cast<const S*>(src + j * col_step) + p);
 }
 
 template <class S, class T>
-void pack_any(const PackCall<T>& call, int64_t from, int64_t to) {
+void pack_any(const PackCall<T>& call) {
   for (int64_t i = 0; i < call.rows; ++i)
-    for (int64_t j = from; j < to; ++j)
+    for (int64_t j = 0; j < call.cols; ++j)
       call.dst[i * call.dst_row + j] =
           one(reinterpret_cast<const S*>(call.src + i * call.row_step + j * call.col_step));
 }
@@ -181,9 +188,8 @@ void pack_any(const PackCall<T>& call, int64_t from, int64_t to) {
 template <class S, class T>
 void pack(const PackCall<T>& call) {
   constexpr int lanes = Simd<T>::lanes;
-  int64_t done = 0;
   if (call.col_step == static_cast<int64_t>(sizeof(S)) || call.cols == 1) {
-    done = call.cols / lanes * lanes;
+    const int64_t done = call.cols / lanes * lanes;
     for (int64_t i = 0; i < call.rows; ++i) {
       const S* src = reinterpret_cast<const S*>(call.src + i * call.row_step);
       T* dst = call.dst + i * call.dst_row;
@@ -192,11 +198,11 @@ void pack(const PackCall<T>& call) {
     }
     return;
   }
-  if (call.row_step == static_cast<int64_t>(sizeof(S)))
-    for (; done + lanes <= call.cols; done += lanes)
-      pack_columns<S, T>(call.src + done * call.col_step, call.col_step, call.rows,
-                         call.dst + done, call.dst_row);
-  pack_any<S, T>(call, done, call.cols);
+  if (call.row_step != static_cast<int64_t>(sizeof(S))) return pack_any<S, T>(call);
+  for (int64_t j = 0; j < call.cols; j += lanes)
+    pack_columns<S, T>(call.src + j * call.col_step, call.col_step,
+                       call.cols - j < lanes ? call.cols - j : lanes, call.rows, call.dst + j,
+                       call.dst_row);
 }
 
 // ---- finishing: sums become C ----
@@ -311,7 +317,8 @@ void skinny_along(const SkinnyCall<T>& call) {
 
 template <class T, int vectors, int... row>
 constexpr void fill_tiles(GemmKernels<T>& table, std::integer_sequence<int, row...>) {
-  ((table.tile[vectors - 1][row] = tile<T, row + 1, vectors>), ...);
+  ((table.tile[0][vectors - 1][row] = tile<T, false, row + 1, vectors>), ...);
+  ((table.tile[1][vectors - 1][row] = tile<T, true, row + 1, vectors>), ...);
 }
 
 template <class T, class S>
@@ -331,6 +338,7 @@ constexpr GemmKernels<T> make_kernels() {
   GemmKernels<T> table;
   table.lanes = Simd<T>::lanes;
   table.tile_rows = Native::tile_rows;
+  table.strip_width = strip_width<T>;
   fill_tiles<T, 1>(table, std::make_integer_sequence<int, Native::tile_rows>{});
   fill_tiles<T, 2>(table, std::make_integer_sequence<int, Native::tile_rows>{});
   table.pack[0] = pack<T, T>;

@@ -3,6 +3,7 @@
 
 #include "backends/gpu/device.h"
 #include "backends/gpu/rearrange.h"
+#include "gemm.h"
 
 namespace infini {
 namespace {
@@ -12,7 +13,7 @@ constinit const Backend backend{
     .kind = gpu::vendor_kind,
     .device_count = gpu::device_count,
     .open = gpu::open_device,
-    .kernels = {.rearrange = gpu::make_rearrange},
+    .kernels = {.rearrange = gpu::make_rearrange, .gemm = nvidia::make_gemm},
 };
 
 }  // namespace

@@ -1,0 +1,69 @@
+// Gemm on NVIDIA GPUs: what its candidates share.
+#pragma once
+
+#include <memory>
+
+#include "backends/gpu/device.h"
+#include "contract/backend.h"
+#include "plan/gemm_operand.h"
+
+namespace infini::nvidia {
+
+struct GemmContext {
+  gpu::GpuDevice& device;
+  GemmOptions options;
+};
+
+// Which operands with ragged rows are copied to padded ones.
+enum class Padding { none, inputs, all };
+
+// The candidates in order of preference, see gemm.cpp.
+bool padding_pays(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_padded(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_padded_inputs(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_lt(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_generic(const GemmContext&, const GemmPlan& plan);
+
+// cuBLASLt alone, with this much memory for itself.
+std::unique_ptr<GemmKernel> make_bare_lt(const GemmContext&, const GemmPlan& plan, Padding padding,
+                                         size_t most_workspace);
+// cuBLASLt rounds alpha·A·B to a 16-bit C before it adds beta·C. This runs `direct` where beta is 0
+// and goes through f32 sums in the workspace where it is not, so that C is rounded once.
+std::unique_ptr<GemmKernel> round_once(const GemmContext&, const GemmPlan& plan, Padding padding,
+                                       std::unique_ptr<GemmKernel> direct);
+
+// C = alpha·A·B + beta·C for any strides and types, one thread block per tile.
+void launch_generic(const GemmPlan& plan, void* c, const void* a, const void* b, float alpha,
+                    float beta, gpu::Stream stream);
+// C = alpha·sums + beta·C, elementwise; sums are f32 with rows sum_row elements apart, or null for
+// C = beta·C. With beta == 0 C is written, not read.
+void launch_finish(const GemmPlan& plan, void* c, const float* sums, int64_t sum_row, float alpha,
+                   float beta, gpu::Stream stream);
+
+// Base of all candidates: checks the pointers, answers products of nothing.
+class NvidiaGemm : public GemmKernel {
+ public:
+  NvidiaGemm(const gpu::GpuDevice& device, const GemmPlan& plan) : device_(device), plan_(plan) {}
+  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+           void* stream) const final;
+
+ protected:
+  struct Call {
+    char* workspace;
+    char* c;
+    const char *a, *b;
+    float alpha, beta;
+    gpu::Stream stream;
+  };
+  // alpha and k are not 0 here.
+  virtual void multiply(const Call& call) const = 0;
+
+  const gpu::GpuDevice& device_;
+  GemmPlan plan_;
+};
+
+// For the backend's table.
+std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,
+                                      const GemmOptions& options);
+
+}  // namespace infini::nvidia
