@@ -56,8 +56,10 @@ void check_local(const Core& core, const Dma& dma) {
 // Data may take 6 KB of the local memory; data and frames together 8 KB.
 void check_budget(Core& core, const Dma& dma) {
   if (dma.side == lm) {
-    uint8_t* used = core.used.data() + window_index(core, dma.local);
-    for (int i = 0; i < dma.size; ++i) core.data_bytes += !used[i], used[i] = 1;
+    const size_t begin = window_index(core, dma.local), end = begin + dma.size;
+    core.used_begin = std::min(core.used_begin, begin);
+    core.used_end = std::max(core.used_end, end);
+    for (size_t i = begin; i < end; ++i) core.data_bytes += !core.used[i], core.used[i] = 1;
   }
 #ifdef XPU_EMU_NO_HOOKS
   const size_t depth = 0;  // a sanitizer's frames are not those of the kernel
@@ -156,15 +158,17 @@ void start(Dma dma, bool async) {
   land(core, dma, lm | sm | gm);
 }
 
+void settle_vector_stores(Core& core) {
+  for (auto [p, size] : core.vector_stores)
+    for (int i = 0; i < size; ++i) core.bytes[window_index(core, p) + i] &= ~vector_store;
+  core.vector_stores.clear();
+}
+
 void fence(int mask) {
   Core& core = *current_core();
   for (Dma& dma : core.pending) land(core, dma, mask);
   std::erase_if(core.pending, [](const Dma& dma) { return dma.local_done && dma.global_done; });
-  if (mask & lm) {
-    for (auto [p, size] : core.vector_stores)
-      for (int i = 0; i < size; ++i) core.bytes[window_index(core, p) + i] &= ~vector_store;
-    core.vector_stores.clear();
-  }
+  if (mask & lm) settle_vector_stores(core);
   if (engine().draw() % 4 == 0) yield_core();
 }
 
@@ -189,6 +193,7 @@ void finish_core(Core& core) {
     land(core, dma, lm | sm | gm);
   }
   core.pending.clear();
+  settle_vector_stores(core);
 }
 
 // Law: bytes that a core writes are touched by no other core, unless a fence of the first and a

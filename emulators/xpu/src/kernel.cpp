@@ -31,9 +31,12 @@ Core*& current_core() {
 }
 
 namespace {
-void switch_to_scheduler(Core& core) { swapcontext(&core.context, &engine().scheduler); }
+// A core's first frames are left and never returned to, which a thread sanitizer would count.
+__attribute__((no_sanitize("thread"))) void switch_to_scheduler(Core& core) {
+  swapcontext(&core.context, &engine().scheduler);
+}
 
-void core_main() {
+__attribute__((no_sanitize("thread"))) void core_main() {
   Core& core = *current_core();
   core.top = static_cast<uint8_t*>(__builtin_frame_address(0));
   const Launch& launch = *engine().launch;
@@ -50,6 +53,8 @@ void prepare_core(Core& core, int id) {
     if (block == MAP_FAILED) throw std::bad_alloc();
     mprotect(block, 4096, PROT_NONE);  // an overrun must not reach the next core
     core.stack = static_cast<uint8_t*>(block);
+    core.bytes.assign(window_size, 0);
+    core.used.assign(window_size, 0);
   }
   uint8_t* const end = core.stack + stack_size;
 #ifdef XPU_EMU_ASAN
@@ -60,9 +65,9 @@ void prepare_core(Core& core, int id) {
   core.top = end;
   core.pending.clear();
   core.vector_stores.clear();
-  core.bytes.assign(window_size, 0);
-  core.used.assign(window_size, 0);
-  core.data_bytes = 0;
+  for (size_t i = core.used_begin; i < core.used_end; ++i) core.used[i] = 0;
+  core.used_begin = window_size;
+  core.used_end = core.data_bytes = 0;
   core.told_budget = false;
   core.state = CoreState::ready;
   getcontext(&core.context);
@@ -127,6 +132,12 @@ void run_cluster(Engine& e, int cluster) {
   }
 }
 
+// What was in flight when a kernel was stopped will never land.
+void forget_states(Engine& e) {
+  for (auto& byte : e.shared_bytes) byte.state = 0;
+  for (Core& core : e.cores) std::fill(core.bytes.begin(), core.bytes.end(), 0);
+}
+
 void collect(const std::vector<GlobalAccess>& log, std::vector<Range>& out) {
   out.reserve(log.size());
   for (const auto& access : log) {
@@ -164,8 +175,7 @@ int run_kernel(const Launch& launch, Footprint& footprint) {
   std::shuffle(order.begin(), order.end(), s.random);
   for (int cluster : order)
     if (!e.faulted) run_cluster(e, cluster);
-  if (e.faulted)
-    for (auto& byte : e.shared_bytes) byte.state = 0;
+  if (e.faulted) forget_states(e);
   check_global_races(e);
   collect(e.reads, footprint.reads);
   collect(e.writes, footprint.writes);

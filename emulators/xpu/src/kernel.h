@@ -44,8 +44,9 @@ struct Core {
   ucontext_t context;
   uint8_t *stack = nullptr, *top = nullptr;  // top: where the kernel's own frames begin
   std::vector<Dma> pending;
-  std::vector<uint8_t> bytes;  // ByteState of the window below `top`
-  std::vector<uint8_t> used;   // which of them a DMA has touched: the data budget
+  std::vector<uint8_t> bytes;           // ByteState of the window below `top`
+  std::vector<uint8_t> used;            // which of them a DMA has touched: the data budget
+  size_t used_begin = 0, used_end = 0;  // all of the latter lie in here
   std::vector<std::pair<uint8_t*, int>> vector_stores;
   size_t data_bytes = 0;
   bool told_budget = false;
