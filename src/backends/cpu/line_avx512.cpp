@@ -134,28 +134,31 @@ struct Weave {
   Picks<word> picks[max_ways][max_ways];
 };
 
-// Whole vectors; the last one overlaps its neighbour. Streaming begins at the first whole line; the
-// line that the run ends in is fetched early, as waiting for it would hold up all later stores.
+void stream(char* dst, __m512i v) { _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v); }
+
+// Whole lines are streamed, the edges stored by masks: an ordinary store to a line that is streamed,
+// too, would fetch it from memory. Without streaming the last vector overlaps its neighbour.
 template <int word, class Source>
 void run_once(const Line& line, const Source& source) {
   constexpr int64_t lanes = 64 / word;
   char* dst = line.dst;
   int64_t i = line.begin;
   const int64_t end = line.begin + line.count;
-  const auto skew = reinterpret_cast<uintptr_t>(dst + i * word) % 64;
-  if (line.streamed && skew % word == 0) {
-    if ((skew + static_cast<uintptr_t>(line.count * word)) % 64 != 0)
-      __builtin_prefetch(dst + end * word - 1, 1);
-    if (skew != 0) {
-      _mm512_storeu_si512(dst + i * word, source.at(i));
-      i += static_cast<int64_t>(64 - skew) / word;
-    }
-    for (; i + lanes <= end; i += lanes)
-      _mm512_stream_si512(reinterpret_cast<__m512i*>(dst + i * word), source.at(i));
-  } else {
+  const auto skew = static_cast<int>(reinterpret_cast<uintptr_t>(dst + i * word) % 64);
+  if (!line.streamed || skew % word != 0) {
     for (; i + lanes <= end; i += lanes) _mm512_storeu_si512(dst + i * word, source.at(i));
+    if (i < end) _mm512_storeu_si512(dst + (end - lanes) * word, source.at(end - lanes));
+    return;
   }
-  if (i < end) _mm512_storeu_si512(dst + (end - lanes) * word, source.at(end - lanes));
+  if (skew != 0) {
+    _mm512_mask_storeu_epi8(dst + i * word, low_bits(64 - skew), source.at(i));
+    i += (64 - skew) / word;
+  }
+  for (; i + lanes <= end; i += lanes) stream(dst + i * word, source.at(i));
+  const auto rest = static_cast<int>((end - i) * word);
+  if (rest > 0)
+    _mm512_mask_storeu_epi8(dst + (end - lanes) * word, ~low_bits(64 - rest),
+                            source.at(end - lanes));
 }
 
 template <int word, class Source>
@@ -177,11 +180,72 @@ void run_or_loop(const Line& line) {
   else line_kernel_portable(kind, word)(line);
 }
 
-// Long copies have their own way; ordinary stores are memcpy's business.
+// Four pages at once keep more reads under way than one ascending stream does.
+int64_t copy_pages(char* dst, const char* src, int64_t bytes) {
+  constexpr int64_t page = 4096, group = 4 * page;
+  int64_t done = 0;
+  for (; done + group <= bytes; done += group)
+    for (int64_t at = done; at < done + page; at += 128)
+      for (int64_t i = at; i < at + group; i += page) {
+        stream(dst + i, load(src + i));
+        stream(dst + i + 64, load(src + i + 64));
+      }
+  return done;
+}
+
+void copy_long(Line line) {
+  char* dst = line.dst + line.begin;
+  const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) % 64);
+  _mm512_mask_storeu_epi8(dst, low_bits(static_cast<int>(head)), load(line.src + line.begin));
+  const int64_t done = head + copy_pages(dst + head, line.src + line.begin + head, line.count - head);
+  line.begin += done;
+  line.count -= done;
+  if (line.count >= 64) return run_once<1>(line, Copy<1>(line));
+  std::memcpy(line.dst + line.begin, line.src + line.begin, static_cast<size_t>(line.count));
+}
+
+// Four runs side by side, for the same reason; each has its own edges.
+void copy_four(const Line& line) {
+  char* dst[4];
+  const char* src[4];
+  int64_t left[4], common = line.count;
+  for (int q = 0; q < 4; ++q) {
+    dst[q] = line.dst + line.begin + q * line.repeat_dst;
+    src[q] = line.src + line.begin + q * line.repeat_src;
+    const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst[q]) % 64);
+    _mm512_mask_storeu_epi8(dst[q], low_bits(static_cast<int>(head)), load(src[q]));
+    dst[q] += head;
+    src[q] += head;
+    left[q] = line.count - head;
+    common = left[q] < common ? left[q] : common;
+  }
+  int64_t i = 0;
+  for (; i + 64 <= common; i += 64)
+    for (int q = 0; q < 4; ++q) stream(dst[q] + i, load(src[q] + i));
+  for (int q = 0; q < 4; ++q) {
+    int64_t at = i;
+    for (; at + 64 <= left[q]; at += 64) stream(dst[q] + at, load(src[q] + at));
+    const __mmask64 rest = low_bits(static_cast<int>(left[q] - at));
+    _mm512_mask_storeu_epi8(dst[q] + at, rest, _mm512_maskz_loadu_epi8(rest, src[q] + at));
+  }
+}
+
+// Ordinary stores are memcpy's business.
 void run_copy(const Line& line) {
-  constexpr int64_t longest = 64 << 10;
-  if (line.streamed && line.count >= 128 && line.count <= longest) run_vectors<1, Copy<1>>(line);
-  else line_kernel_portable(LineKind::copy, 1)(line);
+  constexpr int64_t least_side_by_side = 2 << 10, least_long = 16 << 10;
+  if (!line.streamed || line.count < 128) return line_kernel_portable(LineKind::copy, 1)(line);
+  Line next = line;
+  int64_t turn = 0;
+  const auto advance = [&](int64_t turns) {
+    turn += turns;
+    next.dst += turns * line.repeat_dst;
+    next.src += turns * line.repeat_src;
+  };
+  const bool broadcast = line.repeat > 1 && line.repeat_src == 0;  // reads from L1
+  if (broadcast || line.count < least_side_by_side) return run_vectors<1, Copy<1>>(line);
+  if (line.count < least_long)
+    for (; turn + 4 <= line.repeat; advance(4)) copy_four(next);
+  for (; turn < line.repeat; advance(1)) copy_long(next);
 }
 
 // One vector of src becomes `ways` masked vectors of dst: the gaps are not touched.

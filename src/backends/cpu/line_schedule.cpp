@@ -101,16 +101,29 @@ void take_near(LineSchedule& schedule) {
   for (const Loop& loop : schedule.near) schedule.near_count *= loop.extent;
 }
 
-// The innermost loop goes to the kernel, unless the threads need it to share the work.
+// The largest divisor of `extent` that leaves at least `tasks` parts.
+int64_t divisor_leaving(int64_t extent, int64_t tasks) {
+  for (int64_t parts = std::max<int64_t>(tasks, 1); parts < extent && parts < 64 * tasks; ++parts)
+    if (extent % parts == 0) return extent / parts;
+  return 1;
+}
+
+// The innermost loop goes to the kernel, or as much of it as the threads can spare.
 void take_repeat(LineSchedule& schedule, int threads) {
   const bool shared = !schedule.near.empty();
   auto& loops = shared ? schedule.near : schedule.outer;
   if (loops.empty() || (!shared && schedule.pieces() > 1)) return;
-  const int64_t extent = loops.back().extent;
-  if (!shared && threads > 1 && schedule.outer_count / extent < 4 * threads) return;
-  schedule.repeat = loops.back();
+  const Loop inner = loops.back();
+  const int64_t others = schedule.outer_count / inner.extent;
+  const bool whole = shared || threads == 1 || others >= 4 * threads;
+  const int64_t taken =
+      whole ? inner.extent : divisor_leaving(inner.extent, ceil_div(4 * threads, others));
+  if (taken == 1) return;
+  schedule.repeat = {taken, inner.dst_step, inner.src_step};
   loops.pop_back();
-  (shared ? schedule.near_count : schedule.outer_count) /= extent;
+  if (taken < inner.extent)
+    loops.push_back({inner.extent / taken, inner.dst_step * taken, inner.src_step * taken});
+  (shared ? schedule.near_count : schedule.outer_count) /= taken;
 }
 
 int64_t choose_piece(const LineSchedule& schedule) {

@@ -180,6 +180,16 @@ TEST_F(CpuRearrange, RunsOfEveryKind) {
       }
 }
 
+// Copies longer than one page group, cut and misaligned in all ways.
+TEST_F(CpuRearrange, LongCopies) {
+  harness::Random random(5);
+  for (const char* text : {"rearrange u8 16384", "rearrange u8 70001", "rearrange u8 3x100003 src=100100,1",
+                           "rearrange f32 5x20000 src=0,1", "rearrange u8 600000"})
+    for (int i = 0; i < 12; ++i)
+      ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(
+          harness::parse_rearrange(text_of(text, random.between(0, 63), random.between(0, 63))), true));
+}
+
 TEST_F(CpuRearrange, MediumPermutations) {
   for (const char* text :
        {"rearrange f32 40x50x60 perm=2,1,0", "rearrange f32 40x50x60 perm=2,0,1",
