@@ -73,23 +73,25 @@ class Builder {
     loop(a().depth++) = {from.extent, from.extent, from.dst_step, from.src_step, 1, 0};
   }
 
-  // Doubles one loop after another as long as that makes a byte cheaper.
+  // Doubles one loop after another, or makes it half as long again, while a byte gets cheaper.
   void grow() {
-    const auto doubled = [this](int i) {
-      return static_cast<int32_t>(std::min<int64_t>(2 * int64_t{loop(i).tile}, loop(i).extent));
-    };
     double best = measure();
-    for (int chosen = 0; chosen >= 0;) {
-      chosen = -1;
+    for (bool grown = true; grown;) {
+      grown = false;
+      int chosen = 0;
+      int32_t length = 0;
       for (int i = a().depth - 1; i >= 0; --i) {
-        const int32_t before = loop(i).tile;
-        if (before == loop(i).extent) continue;
-        loop(i).tile = doubled(i);
-        const double cost = measure();
-        if (fits_ && cost < best) best = cost, chosen = i;
-        loop(i).tile = before;
+        const int64_t before = loop(i).tile, extent = loop(i).extent;
+        if (before == extent) continue;
+        for (const int64_t more : {2 * before, before + (before + 1) / 2}) {
+          loop(i).tile = static_cast<int32_t>(std::min(more, extent));
+          const double cost = measure();
+          if (!fits_ || cost >= best) continue;
+          best = cost, chosen = i, length = loop(i).tile, grown = true;
+        }
+        loop(i).tile = static_cast<int32_t>(before);
       }
-      if (chosen >= 0) loop(chosen).tile = doubled(chosen);
+      if (grown) loop(chosen).tile = length;
     }
     measure();
   }
