@@ -20,9 +20,10 @@ class FakeDevice : public Device {
     for (const auto& [p, bytes] : live) std::free(p);
   }
 
-  // Work for a stream: done now, or recorded when the stream is in capture.
+  // Work for a stream: done now, or recorded while there is a capture (into which events bring all
+  // streams but the default one).
   void submit(void* stream, const std::function<void()>& work) {
-    if (stream != nullptr && stream == capturing)
+    if (stream != nullptr && capturing != nullptr)
       recorded.push_back(work);
     else
       work();

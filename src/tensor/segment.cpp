@@ -3,29 +3,12 @@
 
 #include <utility>
 
+#include "tensor/capture.h"
+
 namespace infinicore::detail {
 namespace {
 
 bool is_cpu(const infini::Place& place) { return place.device.kind() == INFINI_DEVICE_CPU; }
-
-// A stream for capturing only, so that no other work can get into the capture.
-class PrivateStream {
- public:
-  explicit PrivateStream(infini::Device& device)
-      : device_(device), stream_(device.create_stream()) {}
-  ~PrivateStream() {
-    try {
-      device_.destroy_stream(stream_);
-    } catch (...) {
-    }
-  }
-  PrivateStream(const PrivateStream&) = delete;
-  void* get() const { return stream_; }
-
- private:
-  infini::Device& device_;
-  void* stream_;
-};
 
 }  // namespace
 
@@ -76,8 +59,7 @@ void Segment::prepare() {
 void Segment::capture() {
   infini::Device& device = place_->device;
   device.make_current();
-  const PrivateStream stream(device);
-  void* graph = captured_graph(stream.get());
+  void* graph = capture_steps(device, steps_);
   try {
     exec_ = device.instantiate_graph(graph);
   } catch (...) {
@@ -85,22 +67,6 @@ void Segment::capture() {
     throw;
   }
   device.destroy_graph(graph);
-}
-
-// Relaxed: the stream is private, and other threads may go on as they like.
-void* Segment::captured_graph(void* stream) const {
-  infini::Device& device = place_->device;
-  device.begin_capture(stream, INFINIRT_STREAM_CAPTURE_MODE_RELAXED);
-  try {
-    for (const Step* step : steps_) step->run(stream);
-  } catch (...) {
-    try {
-      device.destroy_graph(device.end_capture(stream));
-    } catch (...) {  // the capture is broken, as the first failure says
-    }
-    throw;
-  }
-  return device.end_capture(stream);
 }
 
 void Segment::run(void* stream) {

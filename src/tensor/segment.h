@@ -34,7 +34,6 @@ class Segment {
 
  private:
   void capture();
-  void* captured_graph(void* stream) const;
 
   const graph::GraphOperator* op_ = nullptr;
   infini::Place* place_ = nullptr;

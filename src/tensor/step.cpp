@@ -51,6 +51,11 @@ void Step::set_operands(std::vector<Tensor> operands) {
                  [](Tensor& tensor) { return tensor->data(); });
 }
 
+Span Step::workspace_span() const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(workspace());
+  return {begin, begin + (workspace_ ? workspace_->size() : 0)};
+}
+
 void run_now(const Step& step) {
   void* stream = this_thread().stream(step.place());
   for (const Tensor& tensor : step.operands()) tensor->memory()->used_on(stream);

@@ -21,6 +21,7 @@ struct Span {
 Span span_of(const TensorImpl& tensor);
 bool overlap(const Span& a, const Span& b);
 
+// The first operand is what the step writes; the others it only reads.
 class Step {
  public:
   virtual ~Step() = default;
@@ -42,6 +43,8 @@ class Step {
   void set_operands(std::vector<Tensor> operands);
   // Memory of at least workspace_bytes() for all runs to come; without it each run takes its own.
   void set_workspace(std::shared_ptr<Memory> workspace) { workspace_ = std::move(workspace); }
+  // Empty when none was set.
+  Span workspace_span() const;
 
  protected:
   Step(infini::Place& place, std::vector<Tensor> operands);
