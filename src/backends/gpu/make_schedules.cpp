@@ -50,7 +50,7 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
   for (int i = 0; i < 2; ++i)
     s.block_vectors[i] = make_fast_divisor(
         static_cast<uint32_t>(segments > 1 ? segment_vectors : vectors[i]));
-  s.one_by_one = vectors[1] >= row_threads;
+  s.one_by_one = segments > 1;
   // Rows that repeat one source are written by the block that has just read it.
   const bool repeats = s.depth > 0 && s.loops[0].src_step == 0;
   const int64_t per_block = segments > 1 ? repeats ? 8 : 1 : ceil_div(segment_vectors, vectors[1]);

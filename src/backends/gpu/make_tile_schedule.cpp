@@ -31,7 +31,7 @@ double cost_of_layout(const TileSchedule& s) {
   const double per_row = std::ceil(vectors / lanes) * lanes / vectors;
   const double looked_up = s.gather == Gather::table ? 1 : 0;
   const double gathers = units * (bank_conflicts(s) + looked_up) + 4 + 4 * per_row;
-  const double unaligned = s.gather < Gather::linear ? 8.0 / s.row_bytes[0] + 8.0 / (s.run_units[0] * s.unit) : 0;
+  const double unaligned = s.gather < Gather::linear ? 8.0 / s.row_bytes[0] + 24.0 / (s.run_units[0] * s.unit) : 0;
   const double kind[] = {0.10, 0.05, 0.02, 0};
   return std::max(0.0, gathers * 0.015 - 0.2) + 0.05 * (per_row - 1) + unaligned +
          kind[static_cast<int>(s.gather)];

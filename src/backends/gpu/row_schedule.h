@@ -19,8 +19,8 @@ constexpr int segment_vectors = row_threads * row_batch;
 struct RowSchedule {
   int32_t unit, depth;
   uint32_t blocks, rows, rows_per_block;
-  // Rows that fill a block's threads are walked one after the other, in segments where they are
-  // long; shorter ones side by side.
+  // Rows longer than a block's share are cut into segments, and a block takes the same segment of
+  // several rows one after the other; shorter rows are walked side by side.
   int32_t one_by_one;
   int32_t runs_uniform;  // all rows of dst have one alignment
   int64_t row_bytes, dst_offset, src_offset, src_begin, src_end;

@@ -100,7 +100,7 @@ void Interpreter::load_rows(const TileSchedule& s, const TilePlace& place, uint3
 
 void Interpreter::load_vector(const TileSchedule& s, int64_t to, int64_t from, int32_t begin,
                               int32_t end, bool inside) {
-  if (to + vector_bytes > s.table_offset) fault("image reaches into the table");
+  if (to + vector_bytes > s.rows_at) fault("image reaches into the tables");
   if (inside || (from >= src_base_ + s.src_begin && from + vector_bytes <= src_base_ + s.src_end))
     return put_shared(to, load(from, vector_bytes));
   for (int k = 0; k < vector_bytes; k += s.unit)
@@ -133,9 +133,9 @@ void Interpreter::store_runs_linear(const TileSchedule& s, const TilePlace& plac
                  static_cast<int32_t>(thread.vector) * s.vector_image;
   for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
        first += static_cast<int32_t>(s.v_stride) * units, from += s.v_image) {
-    for (RunWalk walk = walk_runs(s, thread.run * runs, (tile_threads >> s.v_bits) * runs);
-         walk.run < static_cast<uint32_t>(place.runs); next_run(s, walk)) {
-      const RunPlace at = walk.at;
+    for (uint32_t run = thread.run * runs; run < static_cast<uint32_t>(place.runs);
+         run += (tile_threads >> s.v_bits) * runs) {
+      const RunPlace at = place_run(s, run);
       for (int r = 0; r < runs; ++r) {
         const int64_t to = dst_base_ + place.dst + at.dst + r * s.many[0].step;
         store_vector(place, s.unit, to + int64_t{first} * s.unit, first, [&](int k) {
@@ -159,9 +159,9 @@ void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& pl
   int64_t from = place.below;
   for (int32_t first = start; first < place.run_units;
        first += static_cast<int32_t>(s.v_stride) * units, from += s.v_image) {
-    for (RunWalk walk = walk_runs(s, thread.run, tile_threads >> s.v_bits);
-         walk.run < static_cast<uint32_t>(place.runs); next_run(s, walk)) {
-      const RunPlace at = walk.at;
+    for (uint32_t run = thread.run; run < static_cast<uint32_t>(place.runs);
+         run += tile_threads >> s.v_bits) {
+      const RunPlace at = place_run(s, run);
       const int64_t to = dst_base_ + place.dst + at.dst + int64_t{first} * s.unit;
       store_vector(place, s.unit, to, first, [&](int k) {
         return from + at.image + prepared_image(s, start + k, origin);
@@ -192,6 +192,15 @@ void Interpreter::store_runs_by_table(const TileSchedule& s, const TilePlace& pl
   }
 }
 
+void Interpreter::check_tables(const TileSchedule& s) {
+  const int64_t rows = s.row_depth > 1 ? s.rows[0] * int64_t{sizeof(int64_t)} : 0;
+  const int64_t runs = s.runs_depth > 1 ? s.runs[0] * int64_t{sizeof(RunPlace)} : 0;
+  const int64_t table = s.gather == Gather::table ? s.run_units[0] * int64_t{2} : 0;
+  if (s.rows_at + rows > s.runs_at || s.runs_at + runs > s.table_at ||
+      s.table_at + table > s.shared_bytes || s.rows_at % 16 || s.runs_at % 16 || s.table_at % 16)
+    fault("tables overlap in shared memory");
+}
+
 void Interpreter::run(const TileSchedule& s) {
   Gather gather = s.gather;
   if (!bases_allow(gather, static_cast<uintptr_t>(dst_base_ + s.dst_offset),
@@ -199,6 +208,7 @@ void Interpreter::run(const TileSchedule& s) {
     gather = Gather::prepared;
   for (uint32_t tile = 0; tile < s.tiles; ++tile) {
     shared_.assign(s.shared_bytes, -1);
+    check_tables(s);
     const TilePlace place = place_tile(s, tile);
     for (uint32_t thread = 0; thread < tile_threads; ++thread) load_rows(s, place, thread);
     for (uint32_t thread = 0; thread < tile_threads; ++thread) {

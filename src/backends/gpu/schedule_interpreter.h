@@ -38,6 +38,7 @@ class Interpreter {
   void put_shared(int64_t at, const Bytes& value);
   Bytes get_shared(int64_t at, int bytes);
 
+  void check_tables(const TileSchedule& s);
   void load_rows(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void load_vector(const TileSchedule& s, int64_t to, int64_t from, int32_t begin, int32_t end,
                    bool inside);

@@ -6,6 +6,52 @@
 
 namespace infini::gpu {
 
+// Writes down where rows and runs lie when that takes more than one loop, once for all threads.
+inline __device__ void make_places(const TileSchedule& s, const TilePlace& place,
+                                   unsigned char* images) {
+  if (s.row_depth <= 1 && s.runs_depth <= 1) return;
+  auto* row_steps = reinterpret_cast<int64_t*>(images + s.rows_at);
+  auto* run_places = reinterpret_cast<RunPlace*>(images + s.runs_at);
+  if (s.row_depth > 1)
+    for (uint32_t i = threadIdx.x; i < place.rows; i += tile_threads) row_steps[i] = row_step(s, i);
+  if (s.runs_depth > 1)
+    for (uint32_t i = threadIdx.x; i < place.runs; i += tile_threads) run_places[i] = place_run(s, i);
+  __syncthreads();
+}
+
+// A walk over the runs first, first + stride, ... of a tile.
+class RunWalk {
+ public:
+  __device__ RunWalk(const TileSchedule& s, const unsigned char* images, uint32_t first,
+                     uint32_t stride)
+      : run(first), at{0, 0}, stride_(stride), step_{0, 0},
+        places_(s.runs_depth > 1 ? reinterpret_cast<const RunPlace*>(images + s.runs_at) : nullptr) {
+    if (s.runs_depth == 1) {
+      at = {first * s.many[0].step, static_cast<int32_t>(first) * s.many[0].image};
+      step_ = {stride * s.many[0].step, static_cast<int32_t>(stride) * s.many[0].image};
+    }
+  }
+  // True when there is such a run; `at` then says where it lies.
+  __device__ bool find(uint32_t runs) {
+    if (run >= runs) return false;
+    if (places_ != nullptr) at = places_[run];
+    return true;
+  }
+  __device__ void next() {
+    run += stride_;
+    at.dst += step_.dst;
+    at.image += step_.image;
+  }
+
+  uint32_t run;
+  RunPlace at;
+
+ private:
+  uint32_t stride_;
+  RunPlace step_;
+  const RunPlace* places_;
+};
+
 // Copies one vector of a row's image; at the ends of the source only what belongs to the row.
 template <int unit>
 __device__ void load_edge(const TileSchedule& s, unsigned char* to, const char* from,
@@ -22,6 +68,7 @@ __device__ void load_edge(const TileSchedule& s, unsigned char* to, const char* 
 template <int unit>
 __device__ void load_rows(const TileSchedule& s, const TilePlace& place, const char* src,
                           unsigned char* images) {
+  const auto* row_steps = reinterpret_cast<const int64_t*>(images + s.rows_at);
   const char* first = src + place.src - place.below;
   // Inside the source whole vectors may be read wherever a row begins and ends.
   const bool inside = place.src - place.below + s.rows_low - vector_bytes >= s.src_begin &&
@@ -30,7 +77,7 @@ __device__ void load_rows(const TileSchedule& s, const TilePlace& place, const c
   const int32_t lane = (threadIdx.x & ((1u << s.row_lane_bits) - 1)) * vector_bytes;
   const uint32_t row_stride = tile_threads >> s.row_lane_bits;
   for (uint32_t row = threadIdx.x >> s.row_lane_bits; row < place.rows; row += row_stride) {
-    const char* start = first + row_step(s, row);
+    const char* start = first + (s.row_depth <= 1 ? row_step(s, row) : row_steps[row]);
     const int shift = misalignment(start);
     const int32_t end = shift + place.row_bytes;
     unsigned char* to = images + row_image(s, row);
@@ -64,14 +111,15 @@ __device__ void store_gathered(char* to, bool whole, int32_t first, int32_t run_
 // The vectors that start at `first` of all runs of one thread.
 template <int unit, class Offset>
 __device__ void store_vectors(const TileSchedule& s, const TilePlace& place, char* dst,
-                              const unsigned char* from, int32_t first, uint32_t first_run,
-                              const Offset& offset) {
+                              const unsigned char* images, int32_t moved, int32_t first,
+                              uint32_t first_run, const Offset& offset) {
   const bool whole = first >= 0 && first + vector_bytes / unit <= place.run_units;
   char* to = dst + place.dst + static_cast<int64_t>(first) * unit;
-  for (RunWalk walk = walk_runs(s, first_run, tile_threads >> s.v_bits); walk.run < place.runs;
-       next_run(s, walk))
-    store_gathered<unit>(to + walk.at.dst, whole, first, place.run_units, from + walk.at.image,
-                         offset);
+  const unsigned char* from = images + moved;
+  for (RunWalk walk(s, images, first_run, tile_threads >> s.v_bits); walk.find(place.runs);
+       walk.next())
+    store_gathered<unit>(to + walk.at.dst, whole, first, place.run_units,
+                         from + static_cast<int32_t>(walk.at.image), offset);
 }
 
 template <int unit>
@@ -79,12 +127,13 @@ __device__ void store_runs_linear(const TileSchedule& s, const TilePlace& place,
                                   const char* src, const unsigned char* images) {
   constexpr int units = vector_bytes / unit;
   const ThreadPlace thread = place_thread(s, threadIdx.x);
-  const unsigned char* from = images + misalignment(src + place.src - place.below) + place.below +
-                              static_cast<int32_t>(thread.vector) * s.vector_image;
+  int32_t moved = misalignment(src + place.src - place.below) + place.below +
+                  static_cast<int32_t>(thread.vector) * s.vector_image;
   const int32_t step = s.unit_image;
   for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
-       first += s.v_stride * units, from += s.v_image)
-    store_vectors<unit>(s, place, dst, from, first, thread.run, [&](int k) { return k * step; });
+       first += s.v_stride * units, moved += s.v_image)
+    store_vectors<unit>(s, place, dst, images, moved, first, thread.run,
+                        [&](int k) { return k * step; });
 }
 
 // Words of 4 bytes hold 4 / unit neighbouring runs: their units are sorted in registers.
@@ -117,10 +166,10 @@ __device__ void store_runs_by_columns(const TileSchedule& s, const TilePlace& pl
        first += s.v_stride * units, from += s.v_image) {
     char* to = dst + place.dst + static_cast<int64_t>(first) * unit;
     const bool whole = first + units <= place.run_units;
-    for (RunWalk walk = walk_runs(s, thread.run * runs, (tile_threads >> s.v_bits) * runs);
-         walk.run < place.runs; next_run(s, walk)) {
+    for (RunWalk walk(s, images, thread.run * runs, (tile_threads >> s.v_bits) * runs);
+         walk.find(place.runs); walk.next()) {
       if (whole) {
-        store_columns<unit>(s, to + walk.at.dst, from + walk.at.image);
+        store_columns<unit>(s, to + walk.at.dst, from + static_cast<int32_t>(walk.at.image));
       } else {
         for (int r = 0; r < runs; ++r)
           store_gathered<unit>(to + walk.at.dst + r * s.many[0].step, false, first,
@@ -131,22 +180,33 @@ __device__ void store_runs_by_columns(const TileSchedule& s, const TilePlace& pl
   }
 }
 
+// What a thread prepares while its rows are on their way.
 template <int unit>
-__device__ void store_runs_prepared(const TileSchedule& s, const TilePlace& place, char* dst,
-                                    const char* src, const unsigned char* images) {
-  constexpr int units = vector_bytes / unit;
-  const ThreadPlace thread = place_thread(s, threadIdx.x);
-  if (thread.vector >= s.v_stride) return;
-  const int lead = misalignment(dst + place.dst + place_run(s, thread.run).dst) / unit;
-  const auto origin = static_cast<uint32_t>(misalignment(src + place.src - place.below));
-  int32_t first = static_cast<int32_t>(thread.vector) * units - lead;
+struct Prepared {
+  static constexpr int units = vector_bytes / unit;
+  ThreadPlace thread;
+  int32_t first;
   int32_t offset[units];
+
+  __device__ Prepared(const TileSchedule& s, const TilePlace& place, const char* dst,
+                      const char* src)
+      : thread(place_thread(s, threadIdx.x)) {
+    const int lead = misalignment(dst + place.dst + place_run(s, thread.run).dst) / unit;
+    const auto origin = static_cast<uint32_t>(misalignment(src + place.src - place.below));
+    first = static_cast<int32_t>(thread.vector) * units - lead;
 #pragma unroll
-  for (int k = 0; k < units; ++k) offset[k] = prepared_image(s, first + k, origin);
-  const unsigned char* from = images + place.below;
-  for (; first < place.run_units; first += s.v_stride * units, from += s.v_image)
-    store_vectors<unit>(s, place, dst, from, first, thread.run, [&](int k) { return offset[k]; });
-}
+    for (int k = 0; k < units; ++k) offset[k] = prepared_image(s, first + k, origin);
+  }
+
+  __device__ void store_runs(const TileSchedule& s, const TilePlace& place, char* dst,
+                             const unsigned char* images) {
+    if (thread.vector >= s.v_stride) return;
+    for (int32_t moved = place.below; first < place.run_units;
+         first += s.v_stride * units, moved += s.v_image)
+      store_vectors<unit>(s, place, dst, images, moved, first, thread.run,
+                          [&](int k) { return offset[k]; });
+  }
+};
 
 // Writes down where each position of a run is found, whatever the rows' alignments.
 inline __device__ void make_table(const TileSchedule& s, const TilePlace& place, const char* src,
@@ -182,16 +242,26 @@ __global__ void __launch_bounds__(tile_threads, tile_blocks)
     move_tiles(const __grid_constant__ TileSchedule s, char* dst, const char* src) {
   extern __shared__ uint4 shared[];
   auto* images = reinterpret_cast<unsigned char*>(shared);
-  auto* table = reinterpret_cast<uint16_t*>(images + s.table_offset);
   const TilePlace place = place_tile(s, blockIdx.x);
+  make_places(s, place, images);
   load_rows<unit>(s, place, src, images);
-  if constexpr (gather == Gather::table) make_table(s, place, src, table);
-  stage_wait();
-  __syncthreads();
-  if constexpr (gather == Gather::table) store_runs_by_table<unit>(s, place, dst, images, table);
-  if constexpr (gather == Gather::prepared) store_runs_prepared<unit>(s, place, dst, src, images);
-  if constexpr (gather == Gather::linear) store_runs_linear<unit>(s, place, dst, src, images);
-  if constexpr (gather == Gather::columns) store_runs_by_columns<unit>(s, place, dst, src, images);
+  if constexpr (gather == Gather::prepared) {
+    Prepared<unit> prepared(s, place, dst, src);
+    stage_wait();
+    __syncthreads();
+    prepared.store_runs(s, place, dst, images);
+  } else if constexpr (gather == Gather::table) {
+    auto* table = reinterpret_cast<uint16_t*>(images + s.table_at);
+    make_table(s, place, src, table);
+    stage_wait();
+    __syncthreads();
+    store_runs_by_table<unit>(s, place, dst, images, table);
+  } else {
+    stage_wait();
+    __syncthreads();
+    if constexpr (gather == Gather::linear) store_runs_linear<unit>(s, place, dst, src, images);
+    if constexpr (gather == Gather::columns) store_runs_by_columns<unit>(s, place, dst, src, images);
+  }
 }
 
 }  // namespace infini::gpu

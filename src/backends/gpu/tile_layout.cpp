@@ -218,6 +218,7 @@ class Layouter {
     s.v_image = static_cast<int32_t>(periods * period_image_);
     s.v_low_bits = std::min(3u, s.v_bits);
     s.c_low_bits = std::min(2u, thread_bits - s.v_bits);
+    s.v_turn = runs_aligned() ? 0 : (1u << s.v_bits) - 1;
     const bool one_step = vectors < s.v_stride;  // the first vector may be partial
     const bool rows_stay = rows_even() || (period_step_ != uneven && period_step_ * periods % vector_bytes == 0);
     const bool runs_stay =
@@ -235,16 +236,22 @@ class Layouter {
   }
 
   bool lay_shared(const DeviceModel& model) {
-    const int64_t image = row_image(s, static_cast<uint32_t>(s.rows[0])) + vector_bytes;
-    const int64_t table = s.gather == Gather::table ? round_up(2 * s.run_units[0], vector_bytes) : 0;
-    s.table_offset = static_cast<uint32_t>(image);
-    s.shared_bytes = static_cast<uint32_t>(image + table);
+    int64_t bytes = row_image(s, static_cast<uint32_t>(s.rows[0])) + vector_bytes;
+    const auto reserve = [&](bool needed, int64_t size) {
+      const auto at = static_cast<uint32_t>(bytes);
+      if (needed) bytes += round_up(size, vector_bytes);
+      return at;
+    };
+    s.rows_at = reserve(s.row_depth > 1, s.rows[0] * static_cast<int64_t>(sizeof(int64_t)));
+    s.runs_at = reserve(s.runs_depth > 1, s.runs[0] * static_cast<int64_t>(sizeof(RunPlace)));
+    s.table_at = reserve(s.gather == Gather::table, s.run_units[0] * int64_t{2});
+    s.shared_bytes = static_cast<uint32_t>(bytes);
     s.unit = nest_.unit;
     s.dst_offset = nest_.dst_offset;
     s.src_offset = nest_.src_offset;
     s.src_begin = nest_.src_bytes.begin;
     s.src_end = nest_.src_bytes.end;
-    return image + table <= model.shared_bytes;
+    return bytes <= model.shared_bytes;
   }
 
   static constexpr int64_t uneven = 1;  // no multiple of anything that matters

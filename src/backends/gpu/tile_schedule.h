@@ -55,7 +55,10 @@ using Clipped = int32_t[2];
 struct TileSchedule {
   Gather gather;
   int32_t unit;
-  uint32_t tiles, shared_bytes, table_offset;
+  uint32_t tiles, shared_bytes;
+  // In shared memory behind the images: places of rows and of runs where they take more than one
+  // loop, and the table of positions.
+  uint32_t rows_at, runs_at, table_at;
   // The grid, fastest loop first. d_cut and s_cut: the grid loops whose last index is a clipped
   // tile, or -1.
   int32_t grid_depth, d_cut, s_cut;
@@ -75,7 +78,8 @@ struct TileSchedule {
   int32_t rows_even;       // all rows of a tile have one alignment
   // Threads in the store walk: bits of the thread number, from the lowest: vector, run, vector, run.
   // Each goes on by v_stride vectors, whose images lie v_image bytes on.
-  uint32_t v_low_bits, c_low_bits, v_bits, v_stride;
+  // v_turn: threads start at this vector, so that the partial first and last meet in one group.
+  uint32_t v_low_bits, c_low_bits, v_bits, v_stride, v_turn;
   int32_t v_image;
   // Distances in the images: between neighbouring positions and neighbouring vectors (linear).
   int32_t unit_image, vector_image;
@@ -139,10 +143,15 @@ constexpr int32_t position_image(const TileSchedule& s, uint32_t unit, uint32_t 
   const uint32_t digit = loop_digit(unit, s.run[0], s.run_depth <= 1);
   uint32_t row = digit * s.run[0].rows;
   int32_t image = static_cast<int32_t>(digit) * s.run[0].image;
-  for (int i = 1; i < s.run_depth; ++i) {
-    const uint32_t next = loop_digit(unit, s.run[i], i + 1 == s.run_depth);
-    row += next * s.run[i].rows;
-    image += static_cast<int32_t>(next) * s.run[i].image;
+  if (s.run_depth > 1) {
+    const uint32_t next = loop_digit(unit, s.run[1], s.run_depth == 2);
+    row += next * s.run[1].rows;
+    image += static_cast<int32_t>(next) * s.run[1].image;
+    for (int i = 2; i < s.run_depth; ++i) {
+      const uint32_t more = loop_digit(unit, s.run[i], i + 1 == s.run_depth);
+      row += more * s.run[i].rows;
+      image += static_cast<int32_t>(more) * s.run[i].image;
+    }
   }
   uint32_t shift = origin;
   if (!s.rows_even)
@@ -152,14 +161,15 @@ constexpr int32_t position_image(const TileSchedule& s, uint32_t unit, uint32_t 
 
 // The same for a thread that goes on by v_stride vectors: also right for positions before the run.
 constexpr int32_t prepared_image(const TileSchedule& s, int32_t unit, uint32_t origin) {
-  if (unit >= 0) return position_image(s, static_cast<uint32_t>(unit), origin);
-  const auto stride = static_cast<int32_t>(s.v_stride) * (vector_bytes / s.unit);
-  return position_image(s, static_cast<uint32_t>(unit + stride), origin) - s.v_image;
+  const bool before = unit < 0;
+  const int32_t stride = static_cast<int32_t>(s.v_stride) * (vector_bytes / s.unit);
+  const auto position = static_cast<uint32_t>(unit + (before ? stride : 0));
+  return position_image(s, position, origin) - (before ? s.v_image : 0);
 }
 
 struct RunPlace {
   int64_t dst;
-  int32_t image;
+  int64_t image;
 };
 
 // Where run number `run` of a tile lies.
@@ -168,32 +178,9 @@ constexpr RunPlace place_run(const TileSchedule& s, uint32_t run) {
   for (int i = 0; i < s.runs_depth; ++i) {
     const uint32_t digit = loop_digit(run, s.many[i], i + 1 == s.runs_depth);
     place.dst += digit * s.many[i].step;
-    place.image += static_cast<int32_t>(digit) * s.many[i].image;
+    place.image += static_cast<int64_t>(digit) * s.many[i].image;
   }
   return place;
-}
-
-// A walk over the runs first, first + stride, ... of a tile.
-struct RunWalk {
-  uint32_t run, stride;
-  RunPlace at, step;  // step: from one run to the next where that is constant
-};
-
-constexpr RunWalk walk_runs(const TileSchedule& s, uint32_t first, uint32_t stride) {
-  RunWalk walk{first, stride, place_run(s, first), {0, 0}};
-  if (s.runs_depth == 1)
-    walk.step = {stride * s.many[0].step, static_cast<int32_t>(stride) * s.many[0].image};
-  return walk;
-}
-
-constexpr void next_run(const TileSchedule& s, RunWalk& walk) {
-  walk.run += walk.stride;
-  if (s.runs_depth <= 1) {
-    walk.at.dst += walk.step.dst;
-    walk.at.image += walk.step.image;
-  } else {
-    walk.at = place_run(s, walk.run);
-  }
 }
 
 // The vector and the run (in columns: the group of runs) that a thread starts with.
@@ -207,7 +194,8 @@ constexpr ThreadPlace place_thread(const TileSchedule& s, uint32_t thread) {
   const uint32_t rest = thread >> (s.v_low_bits + s.c_low_bits);
   const uint32_t v_high_bits = s.v_bits - s.v_low_bits;
   const uint32_t v_high = rest & ((1u << v_high_bits) - 1);
-  return {v_low | (v_high << s.v_low_bits), c_low | ((rest >> v_high_bits) << s.c_low_bits)};
+  const uint32_t vector = (v_low | (v_high << s.v_low_bits)) + s.v_turn;
+  return {vector & ((1u << s.v_bits) - 1), c_low | ((rest >> v_high_bits) << s.c_low_bits)};
 }
 
 // The store walk by table: how many groups of 32 threads' work there are, and what a thread takes of
