@@ -13,7 +13,8 @@ struct RowVector {
   static constexpr int units = vector_bytes / unit;
   int64_t start;         // where the vector lies in the row
   int32_t first, count;  // the units of it that belong to the row
-  Vector value;
+  int32_t shift;         // the vector's bytes start here in low, high
+  Vector low, high;
 
   __device__ void fetch(const RowSchedule& s, const RowPlace& row, int64_t v, const char* dst,
                         const char* src) {
@@ -22,20 +23,22 @@ struct RowVector {
     first = static_cast<int32_t>(part.from - part.start) / unit;
     count = part.to > part.from ? static_cast<int32_t>(part.to - part.from) / unit : 0;
     const char* from = src + row.src + part.start;
-    const int shift = misalignment(from);
+    shift = misalignment(from);
     if (count == units && row_vectors_inside(s, from - shift - src, shift)) {
-      value = load_vector(from - shift);
-      if (shift != 0) value = shift_together(value, load_vector(from - shift + vector_bytes), shift);
+      low = load_vector(from - shift);
+      if (shift != 0) high = load_vector(from - shift + vector_bytes);
     } else {
+      shift = 0;
 #pragma unroll
       for (int k = 0; k < units; ++k)
-        value.put<unit>(k, has(k) ? load_word<unit>(from + k * unit) : Word<unit>{});
+        low.put<unit>(k, has(k) ? load_word<unit>(from + k * unit) : Word<unit>{});
     }
   }
 
   __device__ bool has(int k) const { return k >= first && k < first + count; }
 
   __device__ void store(char* row) const {
+    const Vector value = shift == 0 ? low : shift_together(low, high, shift);
     if (count == units) {
       store_vector(row + start, value);
     } else {

@@ -12,9 +12,9 @@
 namespace infini::gpu {
 
 constexpr int row_threads = 256;
-constexpr int row_blocks = 4;  // that a processor should hold at once
-constexpr int row_batch = 4;  // vectors a thread has in flight
-constexpr int segment_vectors = row_threads * row_batch;
+constexpr int row_blocks = 5;  // that a processor should hold at once
+constexpr int row_batch = 2;   // vectors a thread has in flight
+constexpr int segment_vectors = 1024;
 
 struct RowSchedule {
   int32_t unit, depth;

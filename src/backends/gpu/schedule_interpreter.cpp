@@ -21,6 +21,28 @@ void walk(const RearrangePlan& plan, int depth, int64_t dst, int64_t src, const 
     walk(plan, depth + 1, dst + i * loop.dst_step, src + i * loop.src_step, visit);
 }
 
+struct RowStep {
+  const TileSchedule& s;
+  int64_t operator()(uint32_t row) const { return row_step(s, row); }
+};
+
+template <int units>
+std::vector<int32_t> prepare(const TileSchedule& s, int32_t first, uint32_t origin) {
+  int32_t offset[units];
+  prepare_offsets<units>(s, first, origin, RowStep{s}, offset);
+  return std::vector<int32_t>(offset, offset + units);
+}
+
+std::vector<int32_t> prepare(const TileSchedule& s, int32_t first, uint32_t origin) {
+  switch (s.unit) {
+    case 1: return prepare<16>(s, first, origin);
+    case 2: return prepare<8>(s, first, origin);
+    case 4: return prepare<4>(s, first, origin);
+    case 8: return prepare<2>(s, first, origin);
+    default: return prepare<1>(s, first, origin);
+  }
+}
+
 }  // namespace
 
 Interpreter::Interpreter(const RearrangePlan& plan, int64_t dst_base, int64_t src_base)
@@ -156,6 +178,7 @@ void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& pl
   const int lead = misalignment(dst_base_ + place.dst + place_run(s, thread.run).dst) / s.unit;
   const auto origin = static_cast<uint32_t>(misalignment(src_base_ + place.src - place.below));
   const int32_t start = static_cast<int32_t>(thread.vector) * units - lead;
+  const std::vector<int32_t> offsets = prepare(s, start, origin);
   int64_t from = place.below;
   for (int32_t first = start; first < place.run_units;
        first += static_cast<int32_t>(s.v_stride) * units, from += s.v_image) {
@@ -164,7 +187,7 @@ void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& pl
       const RunPlace at = place_run(s, run);
       const int64_t to = dst_base_ + place.dst + at.dst + int64_t{first} * s.unit;
       store_vector(place, s.unit, to, first, [&](int k) {
-        return from + at.image + prepared_image(s, start + k, origin);
+        return from + at.image + offsets[static_cast<size_t>(k)];
       });
     }
   }
@@ -184,8 +207,8 @@ void Interpreter::store_runs_by_table(const TileSchedule& s, const TilePlace& pl
     const int32_t first = static_cast<int32_t>(item.vector) * units - misalignment(start) / s.unit;
     if (first >= place.run_units) continue;
     store_vector(place, s.unit, start + int64_t{first} * s.unit, first, [&](int k) {
-      const int32_t entry =
-          position_image(s, static_cast<uint32_t>(first + k), origin) + place.below;
+      const Position found = find_position(s, static_cast<uint32_t>(first + k));
+      const int32_t entry = position_image(s, found, origin, RowStep{s}) + place.below;
       if (entry < 0 || entry > 65535) fault("a table entry does not fit into 16 bits");
       return entry + at.image;
     });

@@ -189,13 +189,15 @@ struct Prepared {
   int32_t offset[units];
 
   __device__ Prepared(const TileSchedule& s, const TilePlace& place, const char* dst,
-                      const char* src)
+                      const char* src, const unsigned char* images)
       : thread(place_thread(s, threadIdx.x)) {
     const int lead = misalignment(dst + place.dst + place_run(s, thread.run).dst) / unit;
     const auto origin = static_cast<uint32_t>(misalignment(src + place.src - place.below));
+    const auto* row_steps = reinterpret_cast<const int64_t*>(images + s.rows_at);
     first = static_cast<int32_t>(thread.vector) * units - lead;
-#pragma unroll
-    for (int k = 0; k < units; ++k) offset[k] = prepared_image(s, first + k, origin);
+    prepare_offsets<units>(
+        s, first, origin,
+        [&](uint32_t row) { return s.row_depth <= 1 ? row_step(s, row) : row_steps[row]; }, offset);
   }
 
   __device__ void store_runs(const TileSchedule& s, const TilePlace& place, char* dst,
@@ -213,7 +215,10 @@ inline __device__ void make_table(const TileSchedule& s, const TilePlace& place,
                                   uint16_t* table) {
   const auto origin = static_cast<uint32_t>(misalignment(src + place.src - place.below));
   for (uint32_t i = threadIdx.x; i < place.run_units; i += tile_threads)
-    table[i] = static_cast<uint16_t>(position_image(s, i, origin) + place.below);
+    table[i] = static_cast<uint16_t>(
+        position_image(s, find_position(s, i), origin,
+                       [&](uint32_t row) { return row_step(s, row); }) +
+        place.below);
 }
 
 template <int unit>
@@ -238,7 +243,7 @@ __device__ void store_runs_by_table(const TileSchedule& s, const TilePlace& plac
 }
 
 template <int unit, Gather gather>
-__global__ void __launch_bounds__(tile_threads, tile_blocks)
+__global__ void __launch_bounds__(tile_threads, gather == Gather::prepared ? 4 : 6)
     move_tiles(const __grid_constant__ TileSchedule s, char* dst, const char* src) {
   extern __shared__ uint4 shared[];
   auto* images = reinterpret_cast<unsigned char*>(shared);
@@ -246,7 +251,7 @@ __global__ void __launch_bounds__(tile_threads, tile_blocks)
   make_places(s, place, images);
   load_rows<unit>(s, place, src, images);
   if constexpr (gather == Gather::prepared) {
-    Prepared<unit> prepared(s, place, dst, src);
+    Prepared<unit> prepared(s, place, dst, src, images);
     stage_wait();
     __syncthreads();
     prepared.store_runs(s, place, dst, images);

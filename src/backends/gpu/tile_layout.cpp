@@ -219,12 +219,12 @@ class Layouter {
     s.v_low_bits = std::min(3u, s.v_bits);
     s.c_low_bits = std::min(2u, thread_bits - s.v_bits);
     s.v_turn = runs_aligned() ? 0 : (1u << s.v_bits) - 1;
-    const bool one_step = vectors < s.v_stride;  // the first vector may be partial
+    s.one_step = vectors < s.v_stride;
     const bool rows_stay = rows_even() || (period_step_ != uneven && period_step_ * periods % vector_bytes == 0);
     const bool runs_stay =
         whole_vectors(s.many, s.runs_depth) ||
         (s.runs_depth == 1 && s.many[0].step * (tile_threads >> s.v_bits) % vector_bytes == 0);
-    if (!runs_stay || (!one_step && (periods == 0 || !rows_stay))) use_table(vectors);
+    if (!runs_stay || (!s.one_step && (periods == 0 || !rows_stay))) use_table(vectors);
   }
 
   void use_table(int64_t vectors) {

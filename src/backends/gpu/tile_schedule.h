@@ -16,6 +16,8 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "backends/gpu/fast_divide.h"
 
@@ -23,7 +25,6 @@ namespace infini::gpu {
 
 constexpr int vector_bytes = 16;
 constexpr int tile_threads = 256;
-constexpr int tile_blocks = 4;      // that a processor should hold at once
 constexpr int max_grid_loops = 10;  // deeper grids are left to the generic schedule
 constexpr int max_tile_loops = 8;
 
@@ -81,6 +82,7 @@ struct TileSchedule {
   // v_turn: threads start at this vector, so that the partial first and last meet in one group.
   uint32_t v_low_bits, c_low_bits, v_bits, v_stride, v_turn;
   int32_t v_image;
+  int32_t one_step;  // v_stride covers a whole run, also one that starts with a partial vector
   // Distances in the images: between neighbouring positions and neighbouring vectors (linear).
   int32_t unit_image, vector_image;
   // (table): groups of 2^v_low_bits vectors per run.
@@ -137,34 +139,75 @@ constexpr uint32_t row_image(const TileSchedule& s, uint32_t row) {
   return row * s.row_pitch + divide(row, s.row_group) * vector_bytes;
 }
 
-// Where position `unit` of a run is found in the images, when the tile's lowest address lies `origin`
-// bytes past a 16-byte boundary. Goes on evenly past the end of the run.
-constexpr int32_t position_image(const TileSchedule& s, uint32_t unit, uint32_t origin) {
+// A position of a run on its way through the images.
+struct Position {
+  uint32_t digit;  // of the innermost loop
+  uint32_t row;
+  int32_t image;  // inside the row
+};
+
+// Goes on evenly past the end of the run.
+constexpr Position find_position(const TileSchedule& s, uint32_t unit) {
   const uint32_t digit = loop_digit(unit, s.run[0], s.run_depth <= 1);
-  uint32_t row = digit * s.run[0].rows;
-  int32_t image = static_cast<int32_t>(digit) * s.run[0].image;
-  if (s.run_depth > 1) {
-    const uint32_t next = loop_digit(unit, s.run[1], s.run_depth == 2);
-    row += next * s.run[1].rows;
-    image += static_cast<int32_t>(next) * s.run[1].image;
-    for (int i = 2; i < s.run_depth; ++i) {
-      const uint32_t more = loop_digit(unit, s.run[i], i + 1 == s.run_depth);
-      row += more * s.run[i].rows;
-      image += static_cast<int32_t>(more) * s.run[i].image;
-    }
+  Position at{digit, digit * s.run[0].rows, static_cast<int32_t>(digit) * s.run[0].image};
+  for (int i = 1; i < s.run_depth; ++i) {
+    const uint32_t next = loop_digit(unit, s.run[i], i + 1 == s.run_depth);
+    at.row += next * s.run[i].rows;
+    at.image += static_cast<int32_t>(next) * s.run[i].image;
   }
-  uint32_t shift = origin;
-  if (!s.rows_even)
-    shift = (origin + static_cast<uint32_t>(row_step(s, row))) & (vector_bytes - 1);
-  return static_cast<int32_t>(row_image(s, row) + shift) + image;
+  return at;
 }
 
-// The same for a thread that goes on by v_stride vectors: also right for positions before the run.
-constexpr int32_t prepared_image(const TileSchedule& s, int32_t unit, uint32_t origin) {
-  const bool before = unit < 0;
-  const int32_t stride = static_cast<int32_t>(s.v_stride) * (vector_bytes / s.unit);
-  const auto position = static_cast<uint32_t>(unit + (before ? stride : 0));
-  return position_image(s, position, origin) - (before ? s.v_image : 0);
+// From position unit - 1 to position `unit`.
+constexpr void next_position(const TileSchedule& s, Position& at, uint32_t unit) {
+  ++at.digit;
+  at.row += s.run[0].rows;
+  at.image += s.run[0].image;
+  if (s.run_depth <= 1 || at.digit < s.run[0].extent.divisor) return;
+  if (s.run_depth > 2) {
+    at = find_position(s, unit);
+  } else {
+    at.row += s.run[1].rows - at.digit * s.run[0].rows;
+    at.image += s.run[1].image - static_cast<int32_t>(at.digit) * s.run[0].image;
+    at.digit = 0;
+  }
+}
+
+// Where a position lies in shared memory when the tile's lowest address lies `origin` bytes past a
+// 16-byte boundary. step(row) is row_step, or what was written down of it.
+template <class Step>
+constexpr int32_t position_image(const TileSchedule& s, const Position& at, uint32_t origin,
+                                 const Step& step) {
+  uint32_t shift = origin;
+  if (!s.rows_even) shift = (origin + static_cast<uint32_t>(step(at.row))) & (vector_bytes - 1);
+  return static_cast<int32_t>(row_image(s, at.row) + shift) + at.image;
+}
+
+// Calls visit(0), visit(1), ... with constants: loops over registers must be unrolled.
+template <int... k, class Visit>
+constexpr void for_each_index(std::integer_sequence<int, k...>, const Visit& visit) {
+  (visit(std::integral_constant<int, k>{}), ...);
+}
+
+// The offsets of a vector whose first position is `first`, for a thread that goes on by v_stride
+// vectors. Positions before the run belong to a later vector of the thread, if it has one.
+template <int units, class Step>
+constexpr void prepare_offsets(const TileSchedule& s, int32_t first, uint32_t origin,
+                               const Step& step, int32_t (&offset)[units]) {
+  const int32_t stride = static_cast<int32_t>(s.v_stride) * units;
+  const bool wraps = first < 0 && !s.one_step;
+  Position at = find_position(s, static_cast<uint32_t>(wraps ? first + stride : first < 0 ? 0 : first));
+  int32_t moved = wraps ? s.v_image : 0;
+  for_each_index(std::make_integer_sequence<int, units>{}, [&](auto k) {
+    offset[k] = position_image(s, at, origin, step) - moved;
+    const int32_t next = first + k + 1;
+    if (next == 0) {
+      at = Position{0, 0, 0};
+      moved = 0;
+    } else if (next > 0 || wraps) {
+      next_position(s, at, static_cast<uint32_t>(next < 0 ? next + stride : next));
+    }
+  });
 }
 
 struct RunPlace {
