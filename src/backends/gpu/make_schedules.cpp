@@ -37,12 +37,13 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
   RowSchedule s{};
   const UnitNest nest = make_unit_nest(plan, max_unit);
   int64_t rows = 1;
-  s.runs_uniform = 1;
+  s.runs_uniform = s.sides_even = 1;
   for (int i = plan.depth; i-- > 0;) {
     const Loop& loop = plan.loops[i];
     if (s.depth == max_grid_loops || !grow(rows, loop.extent)) return std::nullopt;
     s.loops[s.depth++] = grid_loop(loop.extent, loop.dst_step, loop.src_step);
     if (loop.dst_step % vector_bytes != 0) s.runs_uniform = 0;
+    if ((loop.dst_step - loop.src_step) % vector_bytes != 0) s.sides_even = 0;
   }
   const int64_t vectors[2] = {ceil_div(plan.atom_bytes, vector_bytes),
                               ceil_div(plan.atom_bytes + vector_bytes - nest.unit, vector_bytes)};

@@ -50,9 +50,8 @@ int bank_conflicts(const TileSchedule& s) {
     const auto thread = static_cast<uint32_t>(lane);
     const ThreadPlace at = s.gather == Gather::table ? place_in_group(s, 0, thread)
                                                      : place_thread(s, thread);
-    const Position position = find_position(s, at.vector * units);
-    const auto byte = position_image(s, position, 0, [&](uint32_t row) { return row_step(s, row); }) +
-                      static_cast<int32_t>(place_run(s, at.run * runs).image) + s.below[0];
+    const int32_t byte = position_image(s, at.vector * units, 0) +
+                         static_cast<int32_t>(place_run(s, at.run * runs).image) + s.below[0];
     const int32_t word = byte / bank_bytes, bank = word & (banks - 1);
     if (std::find(words[bank], words[bank] + count[bank], word) != words[bank] + count[bank])
       continue;

@@ -47,18 +47,23 @@ void start(const char* name, Kernel<Schedule> kernel, uint32_t blocks, int threa
 class Rows final : public RearrangeKernel {
  public:
   explicit Rows(const RowSchedule& schedule)
-      : schedule_(schedule), kernel_(for_unit(kernels, schedule.unit)) {}
+      : schedule_(schedule), even_(for_unit(kernels<false>, schedule.unit)),
+        shifting_(for_unit(kernels<true>, schedule.unit)) {}
   void run(void* dst, const void* src, void* stream) const override {
-    start("rows", kernel_, schedule_.blocks, row_threads, 0, schedule_, dst, src, stream);
+    const bool shift = rows_shift(schedule_, reinterpret_cast<uintptr_t>(dst),
+                                  reinterpret_cast<uintptr_t>(src));
+    start("rows", shift ? shifting_ : even_, schedule_.blocks, row_threads, 0, schedule_, dst, src, stream);
   }
   const char* candidate() const override { return "rows"; }
   std::string schedule() const override { return to_string(schedule_); }
 
  private:
-  static constexpr Kernel<RowSchedule> kernels[] = {move_rows<1>, move_rows<2>, move_rows<4>,
-                                                    move_rows<8>, move_rows<16>};
+  template <bool shifts>
+  static constexpr Kernel<RowSchedule> kernels[] = {move_rows<1, shifts>, move_rows<2, shifts>,
+                                                    move_rows<4, shifts>, move_rows<8, shifts>,
+                                                    move_rows<16, shifts>};
   RowSchedule schedule_;
-  Kernel<RowSchedule> kernel_;
+  Kernel<RowSchedule> even_, shifting_;
 };
 
 class Tiles final : public RearrangeKernel {

@@ -12,8 +12,6 @@
 namespace infini::gpu {
 
 constexpr int row_threads = 256;
-constexpr int row_blocks = 5;  // that a processor should hold at once
-constexpr int row_batch = 2;   // vectors a thread has in flight
 constexpr int segment_vectors = 1024;
 
 struct RowSchedule {
@@ -23,12 +21,19 @@ struct RowSchedule {
   // several rows one after the other; shorter rows are walked side by side.
   int32_t one_by_one;
   int32_t runs_uniform;  // all rows of dst have one alignment
+  int32_t sides_even;    // no step changes how dst and src lie to each other in their 16 bytes
   int64_t row_bytes, dst_offset, src_offset, src_begin, src_end;
   // Blocks along one row; vectors of a row that one block takes: aligned rows, any rows.
   FastDivisor segments, block_vectors[2];
   GridLoop loops[max_grid_loops];  // which row, fastest loop first
 };
 static_assert(sizeof(RowSchedule) <= 2048, "kernel arguments travel with every launch");
+
+// True when some row's bytes lie differently in the vectors of the two sides.
+constexpr bool rows_shift(const RowSchedule& s, uintptr_t dst, uintptr_t src) {
+  return !s.sides_even || (dst + static_cast<uintptr_t>(s.dst_offset) - src -
+                           static_cast<uintptr_t>(s.src_offset)) % vector_bytes != 0;
+}
 
 struct RowPlace {
   int64_t dst, src;

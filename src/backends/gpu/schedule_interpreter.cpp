@@ -21,28 +21,6 @@ void walk(const RearrangePlan& plan, int depth, int64_t dst, int64_t src, const 
     walk(plan, depth + 1, dst + i * loop.dst_step, src + i * loop.src_step, visit);
 }
 
-struct RowStep {
-  const TileSchedule& s;
-  int64_t operator()(uint32_t row) const { return row_step(s, row); }
-};
-
-template <int units>
-std::vector<int32_t> prepare(const TileSchedule& s, int32_t first, uint32_t origin) {
-  int32_t offset[units];
-  prepare_offsets<units>(s, first, origin, RowStep{s}, offset);
-  return std::vector<int32_t>(offset, offset + units);
-}
-
-std::vector<int32_t> prepare(const TileSchedule& s, int32_t first, uint32_t origin) {
-  switch (s.unit) {
-    case 1: return prepare<16>(s, first, origin);
-    case 2: return prepare<8>(s, first, origin);
-    case 4: return prepare<4>(s, first, origin);
-    case 8: return prepare<2>(s, first, origin);
-    default: return prepare<1>(s, first, origin);
-  }
-}
-
 }  // namespace
 
 Interpreter::Interpreter(const RearrangePlan& plan, int64_t dst_base, int64_t src_base)
@@ -152,7 +130,7 @@ void Interpreter::store_runs_linear(const TileSchedule& s, const TilePlace& plac
   const int runs = s.gather == Gather::columns ? 4 / s.unit : 1;
   const ThreadPlace thread = place_thread(s, number);
   int64_t from = misalignment(src_base_ + place.src - place.below) + place.below +
-                 static_cast<int32_t>(thread.vector) * s.vector_image;
+                 static_cast<int32_t>(thread.vector) * s.period_image;
   for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
        first += static_cast<int32_t>(s.v_stride) * units, from += s.v_image) {
     for (uint32_t run = thread.run * runs; run < static_cast<uint32_t>(place.runs);
@@ -178,8 +156,17 @@ void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& pl
   const int lead = misalignment(dst_base_ + place.dst + place_run(s, thread.run).dst) / s.unit;
   const auto origin = static_cast<uint32_t>(misalignment(src_base_ + place.src - place.below));
   const int32_t start = static_cast<int32_t>(thread.vector) * units - lead;
-  const std::vector<int32_t> offsets = prepare(s, start, origin);
-  int64_t from = place.below;
+  if (start >= place.run_units) return;
+  const auto entry = [&](const PreparedVector& at) {
+    if (at.index >= s.table_units) fault("look-up outside the table");
+    return int64_t{position_image(s, at.index, origin)} + place.below + at.image;
+  };
+  std::vector<int64_t> offsets;
+  const PreparedVector even = find_in_period(s, start);
+  for (int k = 0; k < units; ++k)
+    offsets.push_back(s.rows_even ? entry({even.index + static_cast<uint32_t>(k), even.image})
+                                  : entry(find_in_stride(s, start + k)));
+  int64_t from = 0;
   for (int32_t first = start; first < place.run_units;
        first += static_cast<int32_t>(s.v_stride) * units, from += s.v_image) {
     for (uint32_t run = thread.run; run < static_cast<uint32_t>(place.runs);
@@ -207,8 +194,8 @@ void Interpreter::store_runs_by_table(const TileSchedule& s, const TilePlace& pl
     const int32_t first = static_cast<int32_t>(item.vector) * units - misalignment(start) / s.unit;
     if (first >= place.run_units) continue;
     store_vector(place, s.unit, start + int64_t{first} * s.unit, first, [&](int k) {
-      const Position found = find_position(s, static_cast<uint32_t>(first + k));
-      const int32_t entry = position_image(s, found, origin, RowStep{s}) + place.below;
+      const int32_t entry =
+          position_image(s, static_cast<uint32_t>(first + k), origin) + place.below;
       if (entry < 0 || entry > 65535) fault("a table entry does not fit into 16 bits");
       return entry + at.image;
     });
@@ -218,7 +205,8 @@ void Interpreter::store_runs_by_table(const TileSchedule& s, const TilePlace& pl
 void Interpreter::check_tables(const TileSchedule& s) {
   const int64_t rows = s.row_depth > 1 ? s.rows[0] * int64_t{sizeof(int64_t)} : 0;
   const int64_t runs = s.runs_depth > 1 ? s.runs[0] * int64_t{sizeof(RunPlace)} : 0;
-  const int64_t table = s.gather == Gather::table ? s.run_units[0] * int64_t{2} : 0;
+  const int64_t table = s.gather == Gather::table ? s.run_units[0] * int64_t{2}
+                                                  : s.table_units * int64_t{4};
   if (s.rows_at + rows > s.runs_at || s.runs_at + runs > s.table_at ||
       s.table_at + table > s.shared_bytes || s.rows_at % 16 || s.runs_at % 16 || s.table_at % 16)
     fault("tables overlap in shared memory");

@@ -128,7 +128,7 @@ __device__ void store_runs_linear(const TileSchedule& s, const TilePlace& place,
   constexpr int units = vector_bytes / unit;
   const ThreadPlace thread = place_thread(s, threadIdx.x);
   int32_t moved = misalignment(src + place.src - place.below) + place.below +
-                  static_cast<int32_t>(thread.vector) * s.vector_image;
+                  static_cast<int32_t>(thread.vector) * s.period_image;
   const int32_t step = s.unit_image;
   for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
        first += s.v_stride * units, moved += s.v_image)
@@ -161,7 +161,7 @@ __device__ void store_runs_by_columns(const TileSchedule& s, const TilePlace& pl
   constexpr int units = vector_bytes / unit, runs = 4 / unit;
   const ThreadPlace thread = place_thread(s, threadIdx.x);
   const unsigned char* from = images + misalignment(src + place.src) +
-                              static_cast<int32_t>(thread.vector) * s.vector_image;
+                              static_cast<int32_t>(thread.vector) * s.period_image;
   for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
        first += s.v_stride * units, from += s.v_image) {
     char* to = dst + place.dst + static_cast<int64_t>(first) * unit;
@@ -180,45 +180,38 @@ __device__ void store_runs_by_columns(const TileSchedule& s, const TilePlace& pl
   }
 }
 
-// What a thread prepares while its rows are on their way.
-template <int unit>
-struct Prepared {
-  static constexpr int units = vector_bytes / unit;
-  ThreadPlace thread;
-  int32_t first;
-  int32_t offset[units];
-
-  __device__ Prepared(const TileSchedule& s, const TilePlace& place, const char* dst,
-                      const char* src, const unsigned char* images)
-      : thread(place_thread(s, threadIdx.x)) {
-    const int lead = misalignment(dst + place.dst + place_run(s, thread.run).dst) / unit;
-    const auto origin = static_cast<uint32_t>(misalignment(src + place.src - place.below));
-    const auto* row_steps = reinterpret_cast<const int64_t*>(images + s.rows_at);
-    first = static_cast<int32_t>(thread.vector) * units - lead;
-    prepare_offsets<units>(
-        s, first, origin,
-        [&](uint32_t row) { return s.row_depth <= 1 ? row_step(s, row) : row_steps[row]; }, offset);
-  }
-
-  __device__ void store_runs(const TileSchedule& s, const TilePlace& place, char* dst,
-                             const unsigned char* images) {
-    if (thread.vector >= s.v_stride) return;
-    for (int32_t moved = place.below; first < place.run_units;
-         first += s.v_stride * units, moved += s.v_image)
-      store_vectors<unit>(s, place, dst, images, moved, first, thread.run,
-                          [&](int k) { return offset[k]; });
-  }
-};
-
-// Writes down where each position of a run is found, whatever the rows' alignments.
-inline __device__ void make_table(const TileSchedule& s, const TilePlace& place, const char* src,
-                                  uint16_t* table) {
+// Writes down where the first `count` positions of a run are found, whatever the rows' alignments.
+template <class Entry>
+__device__ void make_table(const TileSchedule& s, const TilePlace& place, const char* src,
+                           uint32_t count, Entry* table) {
   const auto origin = static_cast<uint32_t>(misalignment(src + place.src - place.below));
-  for (uint32_t i = threadIdx.x; i < place.run_units; i += tile_threads)
-    table[i] = static_cast<uint16_t>(
-        position_image(s, find_position(s, i), origin,
-                       [&](uint32_t row) { return row_step(s, row); }) +
-        place.below);
+  for (uint32_t i = threadIdx.x; i < count; i += tile_threads)
+    table[i] = static_cast<Entry>(position_image(s, i, origin) + place.below);
+}
+
+template <int unit>
+__device__ void store_runs_prepared(const TileSchedule& s, const TilePlace& place, char* dst,
+                                    const unsigned char* images, const int32_t* table) {
+  constexpr int units = vector_bytes / unit;
+  const ThreadPlace thread = place_thread(s, threadIdx.x);
+  const int lead = misalignment(dst + place.dst + place_run(s, thread.run).dst) / unit;
+  int32_t first = static_cast<int32_t>(thread.vector) * units - lead;
+  if (thread.vector >= s.v_stride || first >= place.run_units) return;
+  int32_t offset[units];
+  if (s.rows_even) {
+    const PreparedVector at = find_in_period(s, first);
+#pragma unroll
+    for (int k = 0; k < units; ++k) offset[k] = table[at.index + k] + at.image;
+  } else {
+#pragma unroll
+    for (int k = 0; k < units; ++k) {
+      const PreparedVector at = find_in_stride(s, first + k);
+      offset[k] = table[at.index] + at.image;
+    }
+  }
+  for (int32_t moved = 0; first < place.run_units; first += s.v_stride * units, moved += s.v_image)
+    store_vectors<unit>(s, place, dst, images, moved, first, thread.run,
+                        [&](int k) { return offset[k]; });
 }
 
 template <int unit>
@@ -250,23 +243,18 @@ __global__ void __launch_bounds__(tile_threads, gather == Gather::prepared ? 4 :
   const TilePlace place = place_tile(s, blockIdx.x);
   make_places(s, place, images);
   load_rows<unit>(s, place, src, images);
-  if constexpr (gather == Gather::prepared) {
-    Prepared<unit> prepared(s, place, dst, src, images);
-    stage_wait();
-    __syncthreads();
-    prepared.store_runs(s, place, dst, images);
-  } else if constexpr (gather == Gather::table) {
-    auto* table = reinterpret_cast<uint16_t*>(images + s.table_at);
-    make_table(s, place, src, table);
-    stage_wait();
-    __syncthreads();
-    store_runs_by_table<unit>(s, place, dst, images, table);
-  } else {
-    stage_wait();
-    __syncthreads();
-    if constexpr (gather == Gather::linear) store_runs_linear<unit>(s, place, dst, src, images);
-    if constexpr (gather == Gather::columns) store_runs_by_columns<unit>(s, place, dst, src, images);
-  }
+  auto* short_table = reinterpret_cast<uint16_t*>(images + s.table_at);
+  auto* table = reinterpret_cast<int32_t*>(images + s.table_at);
+  if constexpr (gather == Gather::table) make_table(s, place, src, place.run_units, short_table);
+  if constexpr (gather == Gather::prepared) make_table(s, place, src, s.table_units, table);
+  stage_wait();
+  __syncthreads();
+  if constexpr (gather == Gather::table)
+    store_runs_by_table<unit>(s, place, dst, images, short_table);
+  if constexpr (gather == Gather::prepared)
+    store_runs_prepared<unit>(s, place, dst, images, table);
+  if constexpr (gather == Gather::linear) store_runs_linear<unit>(s, place, dst, src, images);
+  if constexpr (gather == Gather::columns) store_runs_by_columns<unit>(s, place, dst, src, images);
 }
 
 }  // namespace infini::gpu

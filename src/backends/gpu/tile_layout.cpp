@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t grid_limit = std::numeric_limits<int32_t>::max();
 constexpr uint32_t thread_bits = 8;
+constexpr uint32_t max_table_units = 2048;
 static_assert(tile_threads == 1 << thread_bits);
 
 uint32_t bits_for(int64_t count) {  // the smallest b with 2^b >= count
@@ -175,7 +176,8 @@ class Layouter {
     if (outer.rows > 0)
       period_step_ = outer.rows == inner_rows ? steps * s.row[s.row_depth - 1].step : uneven;
     s.unit_image = outer.rows > 0 ? static_cast<int32_t>(pitch) : outer.image;
-    s.vector_image = static_cast<int32_t>(period_image_);
+    s.period = make_fast_divisor(static_cast<uint32_t>(period_));
+    s.period_image = static_cast<int32_t>(period_image_);
     s.rows_even = rows_even();
     s.row_lane_bits = std::min(thread_bits, bits_for(ceil_div(rows_even() ? s.row_bytes[0] : room,
                                                               vector_bytes)));
@@ -224,7 +226,9 @@ class Layouter {
     const bool runs_stay =
         whole_vectors(s.many, s.runs_depth) ||
         (s.runs_depth == 1 && s.many[0].step * (tile_threads >> s.v_bits) % vector_bytes == 0);
-    if (!runs_stay || (!s.one_step && (periods == 0 || !rows_stay))) use_table(vectors);
+    s.table_units = static_cast<uint32_t>(
+        vector_units_ + (s.rows_even ? period_ : std::min<int64_t>(s.v_stride * vector_units_, s.run_units[0])));
+    if (s.table_units > max_table_units || !runs_stay || (!s.one_step && (periods == 0 || !rows_stay))) use_table(vectors);
   }
 
   void use_table(int64_t vectors) {
@@ -244,7 +248,8 @@ class Layouter {
     };
     s.rows_at = reserve(s.row_depth > 1, s.rows[0] * static_cast<int64_t>(sizeof(int64_t)));
     s.runs_at = reserve(s.runs_depth > 1, s.runs[0] * static_cast<int64_t>(sizeof(RunPlace)));
-    s.table_at = reserve(s.gather == Gather::table, s.run_units[0] * int64_t{2});
+    s.table_at = reserve(true, s.gather == Gather::table ? s.run_units[0] * int64_t{2}
+                                                         : s.table_units * int64_t{4});
     s.shared_bytes = static_cast<uint32_t>(bytes);
     s.unit = nest_.unit;
     s.dst_offset = nest_.dst_offset;

@@ -16,8 +16,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
-#include <utility>
 
 #include "backends/gpu/fast_divide.h"
 
@@ -30,8 +28,8 @@ constexpr int max_tile_loops = 8;
 
 // How a thread finds what it gathers.
 enum class Gather : int32_t {
-  table,     // looks every position up in a table in shared memory; for every tile
-  prepared,  // at offsets that it computes once: its positions have one alignment throughout
+  table,     // looks every position up in a table of 16-bit numbers; for every tile
+  prepared,  // at offsets that it looks up once: its positions have one alignment throughout
   linear,    // at even distances: one loop, all runs aligned
   columns,   // as linear, 4 bytes of neighbouring runs at a time (units of 1 and 2 bytes)
 };
@@ -83,8 +81,11 @@ struct TileSchedule {
   uint32_t v_low_bits, c_low_bits, v_bits, v_stride, v_turn;
   int32_t v_image;
   int32_t one_step;  // v_stride covers a whole run, also one that starts with a partial vector
-  // Distances in the images: between neighbouring positions and neighbouring vectors (linear).
-  int32_t unit_image, vector_image;
+  // Position q + period is found period_image bytes after position q, if rows_even; in linear walks
+  // a period is one vector, and neighbouring positions are unit_image bytes apart.
+  FastDivisor period;
+  int32_t period_image, unit_image;
+  uint32_t table_units;  // positions that `prepared` looks up in a table of 32-bit numbers
   // (table): groups of 2^v_low_bits vectors per run.
   FastDivisor run_groups;
   TileLoop run[max_tile_loops];   // positions in a run: rows, image
@@ -139,75 +140,43 @@ constexpr uint32_t row_image(const TileSchedule& s, uint32_t row) {
   return row * s.row_pitch + divide(row, s.row_group) * vector_bytes;
 }
 
-// A position of a run on its way through the images.
-struct Position {
-  uint32_t digit;  // of the innermost loop
-  uint32_t row;
-  int32_t image;  // inside the row
+// Where position `unit` of a run is found in shared memory when the tile's lowest address lies
+// `origin` bytes past a 16-byte boundary. Goes on evenly past the end of the run.
+constexpr int32_t position_image(const TileSchedule& s, uint32_t unit, uint32_t origin) {
+  uint32_t row = 0;
+  int32_t image = 0;
+  for (int i = 0; i < s.run_depth; ++i) {
+    const uint32_t digit = loop_digit(unit, s.run[i], i + 1 == s.run_depth);
+    row += digit * s.run[i].rows;
+    image += static_cast<int32_t>(digit) * s.run[i].image;
+  }
+  uint32_t shift = origin;
+  if (!s.rows_even)
+    shift = (origin + static_cast<uint32_t>(row_step(s, row))) & (vector_bytes - 1);
+  return static_cast<int32_t>(row_image(s, row) + shift) + image;
+}
+
+// Where the positions of a vector are found in the table of the first table_units positions.
+struct PreparedVector {
+  uint32_t index;  // of its first position, when all positions are found side by side
+  int32_t image;   // to be added to every entry
 };
 
-// Goes on evenly past the end of the run.
-constexpr Position find_position(const TileSchedule& s, uint32_t unit) {
-  const uint32_t digit = loop_digit(unit, s.run[0], s.run_depth <= 1);
-  Position at{digit, digit * s.run[0].rows, static_cast<int32_t>(digit) * s.run[0].image};
-  for (int i = 1; i < s.run_depth; ++i) {
-    const uint32_t next = loop_digit(unit, s.run[i], i + 1 == s.run_depth);
-    at.row += next * s.run[i].rows;
-    at.image += static_cast<int32_t>(next) * s.run[i].image;
-  }
-  return at;
+// All rows have one alignment: the table holds one period, which repeats.
+constexpr PreparedVector find_in_period(const TileSchedule& s, int32_t first) {
+  uint32_t unit = static_cast<uint32_t>(first) + s.period.divisor;  // first may be negative
+  const uint32_t periods = divide(unit, s.period);
+  unit -= periods * s.period.divisor;
+  return {unit, (static_cast<int32_t>(periods) - 1) * s.period_image};
 }
 
-// From position unit - 1 to position `unit`.
-constexpr void next_position(const TileSchedule& s, Position& at, uint32_t unit) {
-  ++at.digit;
-  at.row += s.run[0].rows;
-  at.image += s.run[0].image;
-  if (s.run_depth <= 1 || at.digit < s.run[0].extent.divisor) return;
-  if (s.run_depth > 2) {
-    at = find_position(s, unit);
-  } else {
-    at.row += s.run[1].rows - at.digit * s.run[0].rows;
-    at.image += s.run[1].image - static_cast<int32_t>(at.digit) * s.run[0].image;
-    at.digit = 0;
-  }
-}
-
-// Where a position lies in shared memory when the tile's lowest address lies `origin` bytes past a
-// 16-byte boundary. step(row) is row_step, or what was written down of it.
-template <class Step>
-constexpr int32_t position_image(const TileSchedule& s, const Position& at, uint32_t origin,
-                                 const Step& step) {
-  uint32_t shift = origin;
-  if (!s.rows_even) shift = (origin + static_cast<uint32_t>(step(at.row))) & (vector_bytes - 1);
-  return static_cast<int32_t>(row_image(s, at.row) + shift) + at.image;
-}
-
-// Calls visit(0), visit(1), ... with constants: loops over registers must be unrolled.
-template <int... k, class Visit>
-constexpr void for_each_index(std::integer_sequence<int, k...>, const Visit& visit) {
-  (visit(std::integral_constant<int, k>{}), ...);
-}
-
-// The offsets of a vector whose first position is `first`, for a thread that goes on by v_stride
-// vectors. Positions before the run belong to a later vector of the thread, if it has one.
-template <int units, class Step>
-constexpr void prepare_offsets(const TileSchedule& s, int32_t first, uint32_t origin,
-                               const Step& step, int32_t (&offset)[units]) {
-  const int32_t stride = static_cast<int32_t>(s.v_stride) * units;
-  const bool wraps = first < 0 && !s.one_step;
-  Position at = find_position(s, static_cast<uint32_t>(wraps ? first + stride : first < 0 ? 0 : first));
-  int32_t moved = wraps ? s.v_image : 0;
-  for_each_index(std::make_integer_sequence<int, units>{}, [&](auto k) {
-    offset[k] = position_image(s, at, origin, step) - moved;
-    const int32_t next = first + k + 1;
-    if (next == 0) {
-      at = Position{0, 0, 0};
-      moved = 0;
-    } else if (next > 0 || wraps) {
-      next_position(s, at, static_cast<uint32_t>(next < 0 ? next + stride : next));
-    }
-  });
+// Rows lie anyhow: the table holds what a thread needs before it goes on. Positions before the run
+// belong to a later vector of the thread, if it has one.
+constexpr PreparedVector find_in_stride(const TileSchedule& s, int32_t position) {
+  if (position >= 0) return {static_cast<uint32_t>(position), 0};
+  if (s.one_step) return {0, 0};
+  const auto stride = static_cast<int32_t>(s.v_stride) * (vector_bytes / s.unit);
+  return {static_cast<uint32_t>(position + stride), -s.v_image};
 }
 
 struct RunPlace {
