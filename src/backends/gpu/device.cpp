@@ -11,6 +11,12 @@ namespace {
 Stream as_stream(void* stream) { return static_cast<Stream>(stream); }
 Event as_event(void* event) { return static_cast<Event>(event); }
 
+// The vendor's synchronous copies and memsets inside device memory return before they are done, and
+// our streams do not wait for the default stream: without this the next kernel could come first.
+void finish_default_stream() {
+  check(stream_synchronize(nullptr), "a copy or memset on the default stream failed");
+}
+
 }  // namespace
 
 GpuDevice::GpuDevice(int id) : Device(vendor_kind, id) {
@@ -124,6 +130,7 @@ void GpuDevice::free_async(void* p, void* stream) {
 void GpuDevice::copy(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind) {
   check(gpu::copy(dst, src, bytes, copy_kinds[kind]), "cannot copy ", bytes, " bytes from ", src,
         " to ", dst, " as kind ", kind);
+  finish_default_stream();
 }
 
 void GpuDevice::copy_async(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind,
@@ -134,6 +141,7 @@ void GpuDevice::copy_async(void* dst, const void* src, size_t bytes, infinirtMem
 
 void GpuDevice::set(void* p, int value, size_t bytes) {
   check(gpu::set(p, value, bytes), "cannot set ", bytes, " bytes at ", p);
+  finish_default_stream();
 }
 
 void GpuDevice::set_async(void* p, int value, size_t bytes, void* stream) {

@@ -161,9 +161,16 @@ bool has_runs(const Context& context, const RearrangePlan& plan) {
   return nest.depth > 0 && nest.loops[nest.depth - 1].dst_step == nest.unit;
 }
 
+// Where gathering is dear, larger tiles pay: what a block prepares serves more bytes.
 std::unique_ptr<RearrangeKernel> make_tiles(const Context& context, const RearrangePlan& plan) {
-  const auto schedule = make_tile_schedule(make_unit_nest(plan, context.max_unit), context.model);
-  return schedule ? std::make_unique<Tiles>(*schedule) : nullptr;
+  const UnitNest nest = make_unit_nest(plan, context.max_unit);
+  auto schedule = make_tile_schedule(nest, context.model);
+  if (!schedule) return nullptr;
+  if (schedule->gather <= Gather::prepared || schedule->unit == 1) {
+    const DeviceModel larger{context.model.tile_bytes * 4 / 3, context.model.shared_bytes};
+    if (const auto other = make_tile_schedule(nest, larger)) schedule = other;
+  }
+  return std::make_unique<Tiles>(*schedule);
 }
 
 bool always(const Context&, const RearrangePlan&) { return true; }

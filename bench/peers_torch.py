@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""PyTorch as a peer: times torch's copy of the layouts of a bench suite, eager and compiled.
+
+usage: peers_torch.py results.json [--compiled] [--filter text]
+
+results.json is what `infini bench --device nvidia --suite large --json results.json` wrote; the same
+problems are run by PyTorch and printed beside ours, as ratios to a device-to-device copy of the same
+bytes that is measured in turns with them.
+"""
+import argparse
+import json
+import math
+
+import torch
+
+DTYPES = {"f16": torch.float16, "f32": torch.float32, "f64": torch.float64, "u8": torch.uint8}
+
+
+def parse(text):
+    """The problem's shape, dst strides (None: dense), src strides and dtype."""
+    words = text.split()
+    shape = [int(n) for n in words[2].split("x")]
+    fields = dict(word.split("=") for word in words[3:])
+    numbers = {key: [int(n) for n in value.split(",")] for key, value in fields.items()}
+    dense = [math.prod(shape[i + 1:]) for i in range(len(shape))]
+    if "perm" in numbers:
+        return ([shape[i] for i in numbers["perm"]], None, [dense[i] for i in numbers["perm"]],
+                DTYPES[words[1]])
+    return shape, numbers.get("dst"), numbers.get("src", dense), DTYPES[words[1]]
+
+
+def storage(shape, strides, dtype):
+    size = 1 + sum((n - 1) * s for n, s in zip(shape, strides))
+    base = torch.randint(0, 127, (size,), device="cuda", dtype=torch.uint8).to(dtype)
+    return base.as_strided(shape, strides)
+
+
+def seconds(*bodies, rounds=15):
+    """Medians, the bodies in turns."""
+    samples = [[] for _ in bodies]
+    for n in range(rounds + 3):
+        for body, times in zip(bodies, samples):
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            start.record()
+            body()
+            end.record()
+            end.synchronize()
+            if n >= 3:
+                times.append(start.elapsed_time(end) / 1e3)
+    return [sorted(times)[rounds // 2] for times in samples]
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("results")
+    arguments.add_argument("--compiled", action="store_true")
+    arguments.add_argument("--filter", default="")
+    options = arguments.parse_args()
+    with open(options.results, encoding="utf-8") as file:
+        rows = json.load(file)
+    rows = rows["rows"] if isinstance(rows, dict) else rows
+    for row in rows:
+        if options.filter not in row["name"]:
+            continue
+        shape, dst_strides, src_strides, dtype = parse(row["problem"])
+        src = storage(shape, src_strides, dtype)
+        dst = storage(shape, dst_strides, dtype) if dst_strides else torch.empty(
+            shape, device="cuda", dtype=dtype)
+        half = torch.empty(int(row["bytes"]) // 2, device="cuda", dtype=torch.uint8)
+        other = torch.empty_like(half)
+        bodies = [lambda: other.copy_(half), lambda: dst.copy_(src)]
+        if options.compiled:
+            copy = torch.compile(lambda to, of: to.copy_(of), dynamic=False)
+            bodies.append(lambda: copy(dst, src))
+        limit, *peers = seconds(*bodies)
+        print(f"{row['name']:36s} " + " ".join(f"{limit / peer:6.3f}" for peer in peers), flush=True)
+
+
+if __name__ == "__main__":
+    main()
