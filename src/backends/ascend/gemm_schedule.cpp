@@ -10,19 +10,6 @@ namespace {
 
 constexpr size_t alignment = 256;
 
-// A batch whose b is shared and whose rows of a and c follow each other from batch to batch is one
-// taller product.
-GemmPlan folded(GemmPlan plan) {
-  const bool follows = plan.batch > 1 && plan.b.batch_step == 0 && plan.m > 1 &&
-                       plan.a.batch_step == plan.m * plan.a.row_step &&
-                       plan.c.batch_step == plan.m * plan.c.row_step;
-  if (!follows) return plan;
-  plan.m *= plan.batch;
-  plan.batch = 1;
-  plan.a.batch_step = plan.c.batch_step = 0;
-  return plan;
-}
-
 bool is_dense(const BlasMatrix& matrix, const GemmOperand& x, const OperandShape& shape) {
   const int64_t inner = matrix.columns_first ? shape.rows : shape.cols;
   const int64_t one = shape.rows * shape.cols;
@@ -62,8 +49,9 @@ const char* words(const MatrixSide& side) {
 
 GemmSchedule make_gemm_schedule(const GemmPlan& plan) {
   GemmSchedule schedule;
-  schedule.swapped = is_column_major(plan.c, shape_of_c(plan));
-  schedule.plan = folded(schedule.swapped ? transposed(plan) : plan);
+  const GemmPlan folded = fold_batch(plan);
+  schedule.swapped = is_column_major(folded.c, shape_of_c(folded));
+  schedule.plan = schedule.swapped ? transposed(folded) : folded;
   const GemmPlan& p = schedule.plan;
   schedule.c = side_of(p.c, shape_of_c(p), true, schedule.workspace_bytes);
   if (p.k == 0) return schedule;

@@ -24,7 +24,7 @@ struct MatrixSide {
 
 struct GemmSchedule {
   bool swapped = false;  // computes Cᵀ = Bᵀ·Aᵀ: the plan's a is the client's b
-  GemmPlan plan;         // after swapping and folding batches into rows
+  GemmPlan plan;         // after folding batches and swapping
   MatrixSide c, a, b;
   size_t workspace_bytes = 0;
 };
