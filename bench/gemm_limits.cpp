@@ -23,10 +23,12 @@ double median_seconds(Device& device, Body body, double seconds) {
 template <class T>
 void run_tiles(const cpu::GemmKernels<T>& kernels, int64_t count) {
   constexpr int64_t k = 128;
-  alignas(64) static thread_local T a[k * cpu::most_tile_rows], b[k * 32], c[cpu::most_tile_rows * 32];
-  const int cols = 2 * kernels.lanes;
+  constexpr int widest = 16 * cpu::most_tile_vectors;
+  alignas(64) static thread_local T a[k * cpu::most_tile_rows], b[k * widest],
+      c[cpu::most_tile_rows * widest];
+  const int cols = kernels.tile_vectors * kernels.lanes;
   const cpu::TileCall<T> call{k, a, 0, 0, b, cols, c, cols, cols, 1, 0};
-  for (int64_t i = 0; i < count; ++i) kernels.tile[1][1][kernels.tile_rows - 1](call);
+  for (int64_t i = 0; i < count; ++i) kernels.tile[1][kernels.tile_vectors - 1][kernels.tile_rows - 1](call);
 }
 
 template <class T>
@@ -38,7 +40,7 @@ double cpu_flops(Device& device, const cpu::GemmKernels<T>& kernels) {
       for (int64_t i = first; i < last; ++i) run_tiles(kernels, tiles);
     });
   }, 0.3);
-  return 2.0 * 128 * kernels.tile_rows * 2 * kernels.lanes * tiles * threads / seconds;
+  return 2.0 * 128 * kernels.tile_rows * kernels.tile_vectors * kernels.lanes * tiles * threads / seconds;
 }
 
 double device_flops(Device& device, infiniDtype_t dtype) {

@@ -30,7 +30,7 @@ using Body = std::function<void()>;
 struct Side {
   Body body;
   int64_t repeats = 1;
-  std::vector<double> samples;
+  std::vector<double> samples = {};
   double median();
 };
 

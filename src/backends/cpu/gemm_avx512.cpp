@@ -1,4 +1,4 @@
-// Gemm kernels for AVX-512: 32 registers hold a tile of 14×2 vectors, two of B and one of A.
+// Gemm kernels for AVX-512: 32 registers hold a tile of 9×3 vectors, three of B and one of A.
 #include <immintrin.h>
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace infini::cpu {
 namespace {
 
 struct Native {
-  static constexpr int vector_bytes = 64, tile_rows = 14;
+  static constexpr int vector_bytes = 64, tile_rows = 9, tile_vectors = 3;
   template <class Half>
   static __m512 f32_from_f16(Half half) {  // zero-masked: g++ 12 warns about the plain form
     return _mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(half));

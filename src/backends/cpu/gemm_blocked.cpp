@@ -19,7 +19,7 @@ constexpr int64_t line_bytes = 64;
 constexpr int64_t stack_bytes = 24 << 10;       // scratch up to here needs no workspace
 constexpr double flops_per_thread = 2.0e6;      // below this a thread costs more than it saves
 constexpr int64_t most_block_rows = 768, most_block_cols = 768;
-constexpr int64_t rows_at_once = 168;             // rows of A packed at a time: 168×384 f32 are 252 KB
+constexpr int64_t rows_at_once = 162;           // rows of A packed at a time: 162×384 f32 are 243 KB
 constexpr int64_t rows_packed_together = 8;
 constexpr int64_t depth_bytes = 1536;           // a piece of k: 384 f32
 
@@ -40,7 +40,7 @@ class Blocked final : public CpuGemm {
  public:
   explicit Blocked(const GemmPlan& original) : CpuGemm(orient(original)), kernels_(this->template kernels<T>()) {
     swapped_ = !(plan_ == original);
-    panel_ = 2 * kernels_.lanes;
+    panel_ = kernels_.tile_vectors * kernels_.lanes;
     direct_c_ = memory_index(plan_.c.dtype) == 0 && (plan_.n == 1 || plan_.c.col_step == sizeof(T));
     choose_blocks();
     choose_packing();
@@ -94,7 +94,8 @@ class Blocked final : public CpuGemm {
   Blocks blocks_{};
   int64_t tasks_ = 1, row_blocks_ = 1, col_blocks_ = 1, panel_ = 0;
   int threads_ = 1;
-  bool direct_c_ = false, pack_a_ = false, pack_b_ = false, swapped_ = false;
+  bool direct_c_ = false, pack_a_ = false, pack_b_ = false, swapped_ = false,
+       on_stack_ = false;
   int64_t a_bytes_ = 0, b_bytes_ = 0, sum_bytes_ = 0, scratch_bytes_ = 0;
 };
 
@@ -129,7 +130,7 @@ template <class T>
 void Blocked<T>::choose_packing() {
   const bool narrow = memory_index(plan_.a.dtype) != 0;
   const bool b_unit = plan_.b.col_step == sizeof(T) || plan_.n == 1;
-  pack_a_ = narrow || blocks_.cols >= 4 * panel_;
+  pack_a_ = narrow || blocks_.cols > 2 * panel_;
   const bool small_b = plan_.k * std::abs(plan_.b.row_step) <= (128 << 10);
   pack_b_ = narrow || !b_unit || !small_b;
 }
@@ -140,21 +141,21 @@ void Blocked<T>::lay_out_scratch() {
   const auto lines = [](int64_t elements) {
     return round_up(elements * int64_t{sizeof(T)}, line_bytes);
   };
-  a_bytes_ = pack_a_ ? lines(strips * blocks_.depth * kernels_.strip_width) : 0;
+  a_bytes_ = pack_a_ ? lines(strips * blocks_.depth * kernels_.tile_rows + kernels_.lanes) : 0;
   const bool overruns = plan_.n % kernels_.lanes != 0;
   const int64_t packed_cols = pack_b_ ? round_up(blocks_.cols, panel_) : overruns ? panel_ : 0;
   b_bytes_ = lines(blocks_.depth * packed_cols);
   sum_bytes_ = direct_c_ ? 0 : lines(blocks_.rows * blocks_.cols);
   scratch_bytes_ = a_bytes_ + b_bytes_ + sum_bytes_;
-  const bool on_stack = threads_ == 1 && scratch_bytes_ <= stack_bytes;
-  workspace_bytes_ = on_stack ? 0 : static_cast<size_t>(scratch_bytes_ * threads_);
+  on_stack_ = threads_ == 1 && scratch_bytes_ <= stack_bytes;
+  workspace_bytes_ = on_stack_ ? 0 : static_cast<size_t>(scratch_bytes_ * threads_);
 }
 
 template <class T>
 void Blocked<T>::multiply(const Pointers& given, float alpha, float beta) const {
   Pointers p = given;
   if (swapped_) std::swap(p.a, p.b);
-  if (workspace_bytes_ == 0) {
+  if (on_stack_) {
     alignas(line_bytes) char scratch[stack_bytes];
     for (int64_t task = 0; task < tasks_; ++task) run_task(task, p, scratch, alpha, beta);
     return;
@@ -234,14 +235,14 @@ void Blocked<T>::pack_panels(const Block& block, const Piece& piece) const {
   }
 }
 
-// Strips of `height` rows, each [k][strip_width] and dense.
+// Strips of `height` rows, each [k][tile_rows] and dense.
 template <class T>
 void Blocked<T>::pack_strips(const char* a, const Piece& piece, int64_t rows, int64_t height,
                              T* dst) const {
   const auto pack = kernels_.pack[memory_index(plan_.a.dtype)];
-  for (int64_t i = 0; i < rows; i += height, dst += piece.length * kernels_.strip_width)
+  for (int64_t i = 0; i < rows; i += height, dst += piece.length * kernels_.tile_rows)
     pack({a + i * plan_.a.row_step, plan_.a.col_step, plan_.a.row_step, piece.length,
-          std::min(height, rows - i), dst, kernels_.strip_width});
+          std::min(height, rows - i), dst, kernels_.tile_rows});
 }
 
 template <class T>
@@ -258,14 +259,14 @@ void Blocked<T>::run_rows(const Block& block, const Piece& piece, int64_t row, i
   call.a_row = plan_.a.row_step / int64_t{sizeof(T)};
   call.a_col = plan_.a.col_step / int64_t{sizeof(T)};
   const T* a = pack_a_ ? block.packed_a : reinterpret_cast<const T*>(source);
-  const int64_t a_step = pack_a_ ? piece.length * kernels_.strip_width : height * call.a_row;
+  const int64_t a_step = pack_a_ ? piece.length * kernels_.tile_rows : height * call.a_row;
   for (int64_t col = 0; col < block.cols; col += panel_) {
     call.cols = static_cast<int>(std::min(panel_, block.cols - col));
     const bool in_place = reads_b_in_place(call.cols);
     call.b = in_place ? reinterpret_cast<const T*>(block.b + piece.first * plan_.b.row_step) + col
                       : block.packed_b + (pack_b_ ? col * blocks_.depth : 0);
     call.b_row = in_place ? plan_.b.row_step / int64_t{sizeof(T)} : panel_;
-    const auto& tiles = kernels_.tile[pack_a_][call.cols > kernels_.lanes];
+    const auto& tiles = kernels_.tile[pack_a_][(call.cols - 1) / kernels_.lanes];
     call.a = a;
     for (int64_t i = 0; i < rows; i += height, call.a += a_step) {
       call.c = piece.c + (row + i) * piece.c_row + col;

@@ -11,7 +11,7 @@
 
 namespace infini::cpu {
 
-constexpr int most_tile_rows = 16, most_skinny_rows = 4;
+constexpr int most_tile_rows = 9, most_tile_vectors = 3, most_skinny_rows = 4;
 
 // C[rows, cols] = alpha·A·B + beta·C for one tile. c is not read when beta is 0.
 template <class T>
@@ -27,8 +27,8 @@ struct TileCall {
   T alpha, beta;
 };
 
-// dst[rows, cols] = the elements of src, widened. Whole vectors of a row may be written: dst_row is at
-// least cols rounded up to lanes.
+// dst[rows, cols] = the elements of src, widened. Rows are written in order, and less than a vector
+// behind a row's cols may be written, too.
 template <class T>
 struct PackCall {
   const char* src;
@@ -68,10 +68,9 @@ struct SkinnySet {
 
 template <class T>
 struct GemmKernels {
-  int lanes = 0, tile_rows = 0;
-  int strip_width = 0;  // a packed strip of A: [k][strip_width], rows of A beside each other
-  // [A is a packed strip][vectors - 1][rows - 1]
-  void (*tile[2][2][most_tile_rows])(const TileCall<T>&) = {};
+  int lanes = 0, tile_rows = 0, tile_vectors = 0;
+  // [A is a packed strip, [k][tile_rows]][vectors - 1][rows - 1]
+  void (*tile[2][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};
   // Indexed by the type in memory: 0 is T itself, 1 f16, 2 bf16.
   void (*pack[3])(const PackCall<T>&) = {};
   void (*finish[3])(const FinishCall<T>&) = {};

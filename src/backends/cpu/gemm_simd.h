@@ -1,6 +1,6 @@
 // Vectors and gemm kernels written once over the compilers' vector extensions, compiled once per
 // instruction set. Include it only from a file gemm_<isa>.cpp, which is compiled with that set's
-// flags and defines `struct Native` (vector bytes, tile rows, f16 conversions) before it.
+// flags and defines `struct Native` (vector bytes, tile shape, f16 conversions) before it.
 //
 // Everything here has internal linkage and uses no inline function of the standard library: a copy
 // that was compiled for a newer processor must never be the one the linker keeps for all.
@@ -71,10 +71,6 @@ inline void narrow(BF16* p, Vec<float> v) {
 }
 inline void narrow(F16* p, Vec<float> v) { *reinterpret_cast<LooseHalf*>(p) = Native::f16_from_f32(v); }
 
-// A packed strip of A has this many elements for each k: whole vectors.
-template <class T>
-constexpr int strip_width = (Native::tile_rows + Simd<T>::lanes - 1) / Simd<T>::lanes * Simd<T>::lanes;
-
 // ---- the tile: rows×(vectors·lanes) of C from a strip of A and a panel of B ----
 
 // Every element is one chain of fused multiply-adds in the order of k, whatever the tile's size, so
@@ -82,7 +78,7 @@ constexpr int strip_width = (Native::tile_rows + Simd<T>::lanes - 1) / Simd<T>::
 template <class T, bool packed, int rows, int vectors>
 void tile(const TileCall<T>& call) {
   constexpr int lanes = Simd<T>::lanes;
-  const int64_t a_row = packed ? 1 : call.a_row, a_col = packed ? strip_width<T> : call.a_col;
+  const int64_t a_row = packed ? 1 : call.a_row, a_col = packed ? Native::tile_rows : call.a_col;
   Vec<T> sum[rows][vectors] = {};
   const T *a = call.a, *b = call.b;
 #pragma GCC unroll 16
@@ -338,9 +334,11 @@ constexpr GemmKernels<T> make_kernels() {
   GemmKernels<T> table;
   table.lanes = Simd<T>::lanes;
   table.tile_rows = Native::tile_rows;
-  table.strip_width = strip_width<T>;
-  fill_tiles<T, 1>(table, std::make_integer_sequence<int, Native::tile_rows>{});
-  fill_tiles<T, 2>(table, std::make_integer_sequence<int, Native::tile_rows>{});
+  table.tile_vectors = Native::tile_vectors;
+  constexpr auto rows = std::make_integer_sequence<int, Native::tile_rows>{};
+  fill_tiles<T, 1>(table, rows);
+  fill_tiles<T, 2>(table, rows);
+  if constexpr (Native::tile_vectors > 2) fill_tiles<T, 3>(table, rows);
   table.pack[0] = pack<T, T>;
   table.finish[0] = finish<T, T>;
   fill_skinny<T, T>(table.skinny[0]);

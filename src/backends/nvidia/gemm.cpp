@@ -9,9 +9,8 @@ namespace {
 constexpr auto always = [](const GemmContext&, const GemmPlan&) { return true; };
 
 constexpr Candidate<GemmKernel, GemmContext, GemmPlan> candidates[] = {
-    {"lt", always, make_lt},
     {"lt_padded", padding_pays, make_padded},
-    {"lt_padded_inputs", padding_pays, make_padded_inputs},
+    {"lt", always, make_lt},
     {"generic", always, make_generic},
 };
 

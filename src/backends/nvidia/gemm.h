@@ -14,22 +14,18 @@ struct GemmContext {
   GemmOptions options;
 };
 
-// Which operands with ragged rows are copied to padded ones.
-enum class Padding { none, inputs, all };
-
 // The candidates in order of preference, see gemm.cpp.
 bool padding_pays(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_padded(const GemmContext&, const GemmPlan& plan);
-std::unique_ptr<GemmKernel> make_padded_inputs(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_lt(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_generic(const GemmContext&, const GemmPlan& plan);
 
-// cuBLASLt alone, with this much memory for itself.
-std::unique_ptr<GemmKernel> make_bare_lt(const GemmContext&, const GemmPlan& plan, Padding padding,
+// cuBLASLt alone, on padded copies or not, with this much memory for itself.
+std::unique_ptr<GemmKernel> make_bare_lt(const GemmContext&, const GemmPlan& plan, bool pad,
                                          size_t most_workspace);
 // cuBLASLt rounds alpha·A·B to a 16-bit C before it adds beta·C. This runs `direct` where beta is 0
 // and goes through f32 sums in the workspace where it is not, so that C is rounded once.
-std::unique_ptr<GemmKernel> round_once(const GemmContext&, const GemmPlan& plan, Padding padding,
+std::unique_ptr<GemmKernel> round_once(const GemmContext&, const GemmPlan& plan, bool pad,
                                        std::unique_ptr<GemmKernel> direct);
 
 // C = alpha·A·B + beta·C for any strides and types, one thread block per tile.

@@ -89,22 +89,22 @@ class RoundOnce final : public GemmKernel {
 
 // Null when there is nothing left over.
 std::shared_ptr<GemmKernel> make_rest(const GemmContext& context, const GemmPlan& plan,
-                                      const Part& part, Padding padding) {
+                                      const Part& part, bool pad) {
   const Part rest{plan.batch % part.batches, plan.m % part.rows};
   if (rest.batches == 0 && rest.rows == 0) return nullptr;
   return make_bare_lt(context, sums_of(plan, {rest.batches ? rest.batches : part.batches,
                                               rest.rows ? rest.rows : part.rows}),
-                      padding, part_workspace);
+                      pad, part_workspace);
 }
 
 }  // namespace
 
-std::unique_ptr<GemmKernel> round_once(const GemmContext& context, const GemmPlan& plan, Padding padding,
+std::unique_ptr<GemmKernel> round_once(const GemmContext& context, const GemmPlan& plan, bool pad,
                                        std::unique_ptr<GemmKernel> direct) {
   const Part part = largest_part(plan);
   const bool has_rest = plan.batch % part.batches != 0 || plan.m % part.rows != 0;
-  std::shared_ptr<GemmKernel> whole = make_bare_lt(context, sums_of(plan, part), padding, part_workspace);
-  std::shared_ptr<GemmKernel> rest = make_rest(context, plan, part, padding);
+  std::shared_ptr<GemmKernel> whole = make_bare_lt(context, sums_of(plan, part), pad, part_workspace);
+  std::shared_ptr<GemmKernel> rest = make_rest(context, plan, part, pad);
   if (!whole || (has_rest && !rest)) return nullptr;
   return std::make_unique<RoundOnce>(plan, part, std::move(direct), std::move(whole), std::move(rest));
 }

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "backends/gpu/check.h"
 #include "backends/gpu/rearrange.h"
 #include "base/checked.h"
 #include "base/dtype.h"
@@ -23,7 +24,7 @@ constexpr size_t slot_alignment = 256;
 
 // What padding costs and saves, measured on an H200: bytes per second of a copy, and FLOP per second
 // with and without aligned rows.
-constexpr double copy_speed = 3.0e12, aligned_speed = 6.5e14, ragged_speed = 1.5e14,
+constexpr double copy_speed = 2.4e12, aligned_speed = 6.5e14, ragged_speed = 1.5e14,
                  launch_seconds = 3e-6;
 
 cudaDataType_t cuda_type(infiniDtype_t dtype) {
@@ -33,22 +34,42 @@ cudaDataType_t cuda_type(infiniDtype_t dtype) {
                                       : CUDA_R_64F;
 }
 
+// A rectangle of bytes in the workspace that must be zeros: the padding along k.
+struct Zeros {
+  size_t offset = 0, pitch = 0, width = 0, height = 0;
+};
+
 // One operand as cuBLASLt sees it, after packing where that was decided.
 struct Prepared {
   GemmOperand operand;
   BlasMatrix blas;
-  std::unique_ptr<RearrangeKernel> pack, unpack;
+  std::unique_ptr<RearrangeKernel> pack = nullptr, unpack = nullptr;
   size_t offset = 0;  // of the packed copy in the workspace
+  Zeros zeros = {};
 };
+
+struct Extents {
+  int64_t m, n, k;
+};
+
+// Tensor cores want all three extents, not only the rows in memory, in whole vectors.
+Extents whole_vectors(const GemmPlan& plan) {
+  const int64_t unit = vector_bytes / dtype_bytes(plan.a.dtype);
+  return {round_up(plan.m, unit), round_up(plan.n, unit), round_up(plan.k, unit)};
+}
 
 bool rows_aligned(const BlasMatrix& x, infiniDtype_t dtype) {
   const int64_t bytes = dtype_bytes(dtype);
   return x.leading * bytes % vector_bytes == 0 && x.batch_stride * bytes % vector_bytes == 0;
 }
 
-bool needs_copy(const GemmOperand& x, const OperandShape& shape, bool pad) {
+bool is_ragged(const GemmOperand& x, const OperandShape& shape) {
   const BlasMatrix blas = blas_matrix(x, shape);
-  return !blas.addressable || (pad && !rows_aligned(blas, x.dtype));
+  return !blas.addressable || !rows_aligned(blas, x.dtype);
+}
+
+bool same(const OperandShape& a, const OperandShape& b) {
+  return a.batch == b.batch && a.rows == b.rows && a.cols == b.cols;
 }
 
 // The bits in which no address of an aligned operand differs from its base.
@@ -84,24 +105,21 @@ using ChoiceKey = std::array<int64_t, 21>;
 
 class LtGemm final : public NvidiaGemm {
  public:
-  LtGemm(const GemmContext& context, const GemmPlan& plan, bool transposes, Padding padding,
+  LtGemm(const GemmContext& context, const GemmPlan& plan, bool transposes, bool pad,
          size_t most_workspace, const Lt& lt);
   // False when cuBLASLt has no algorithm for this product.
   bool usable() const { return aligned_.found && loose_.found; }
 
   size_t workspace_bytes() const override { return workspace_bytes_; }
-  const char* candidate() const override {
-    return padding_ == Padding::none  ? "lt"
-           : padding_ == Padding::all ? "lt_padded"
-                                      : "lt_padded_inputs";
-  }
+  const char* candidate() const override { return padded_ ? "lt_padded" : "lt"; }
   std::string schedule() const override;
 
  protected:
   void multiply(const Call& call) const override;
 
  private:
-  Prepared prepare(const GemmOperand& x, const OperandShape& shape, bool pad, bool written);
+  Prepared prepare(const GemmOperand& x, const OperandShape& shape, const OperandShape& padded);
+  Zeros zeros_after_k(const Prepared& x, const OperandShape& padded, bool k_inside) const;
   void make_layouts();
   cublasLtMatrixLayout_t make_layout(const Prepared& x, const OperandShape& shape) const;
   Choice choose(uint32_t most_alignment) const;
@@ -111,8 +129,8 @@ class LtGemm final : public NvidiaGemm {
   const Lt& lt_;
   cublasLtHandle_t handle_;
   GemmOptions options_;
-  bool swapped_;
-  Padding padding_;
+  bool swapped_, padded_;
+  Extents extents_;  // of the matmul: the plan's, or padded ones
   size_t most_workspace_;
   Prepared a_, b_, c_;
   Layouts layouts_;
@@ -120,19 +138,24 @@ class LtGemm final : public NvidiaGemm {
   size_t packed_bytes_ = 0, workspace_bytes_ = 0;
 };
 
-LtGemm::LtGemm(const GemmContext& context, const GemmPlan& plan, bool transposes, Padding padding,
+LtGemm::LtGemm(const GemmContext& context, const GemmPlan& plan, bool transposes, bool pad,
                size_t most_workspace, const Lt& lt)
     : NvidiaGemm(context.device, plan),
       lt_(lt),
       handle_(lt_handle(lt, context.device.id())),
       options_(context.options),
       swapped_(transposes),
-      padding_(padding),
+      padded_(pad),
       most_workspace_(most_workspace),
       layouts_(lt) {
-  a_ = prepare(plan_.a, shape_of_a(plan_), padding != Padding::none, false);
-  b_ = prepare(plan_.b, shape_of_b(plan_), padding != Padding::none, false);
-  c_ = prepare(plan_.c, shape_of_c(plan_), padding == Padding::all, true);
+  extents_ = pad ? whole_vectors(plan_) : Extents{plan_.m, plan_.n, plan_.k};
+  a_ = prepare(plan_.a, shape_of_a(plan_), {plan_.batch, extents_.m, extents_.k});
+  b_ = prepare(plan_.b, shape_of_b(plan_), {plan_.batch, extents_.k, extents_.n});
+  c_ = prepare(plan_.c, shape_of_c(plan_), {plan_.batch, extents_.m, extents_.n});
+  if (c_.pack)
+    c_.unpack = gpu::make_rearrange(context.device, operand_copy(plan_.c, c_.operand, shape_of_c(plan_)));
+  a_.zeros = zeros_after_k(a_, {plan_.batch, extents_.m, extents_.k}, !a_.blas.columns_first);
+  b_.zeros = zeros_after_k(b_, {plan_.batch, extents_.k, extents_.n}, b_.blas.columns_first);
   make_layouts();
   aligned_ = choose(vector_bytes);
   loose_ = choose(1);
@@ -140,22 +163,36 @@ LtGemm::LtGemm(const GemmContext& context, const GemmPlan& plan, bool transposes
   workspace_bytes_ = packed_bytes_ + matmul;
 }
 
-Prepared LtGemm::prepare(const GemmOperand& x, const OperandShape& shape, bool pad, bool written) {
-  Prepared result{x, blas_matrix(x, shape), nullptr, nullptr, 0};
-  if (!needs_copy(x, shape, pad)) return result;
+Prepared LtGemm::prepare(const GemmOperand& x, const OperandShape& shape,
+                         const OperandShape& padded) {
+  Prepared result{x, blas_matrix(x, shape)};
+  const bool fits = result.blas.addressable && same(shape, padded) &&
+                    (!padded_ || rows_aligned(result.blas, x.dtype));
+  if (fits) return result;
   const bool by_columns = result.blas.addressable && result.blas.columns_first;
-  const int64_t inner = by_columns ? shape.rows : shape.cols;
+  const int64_t inner = by_columns ? padded.rows : padded.cols;
   const int64_t leading = round_up(std::max<int64_t>(inner, 1), 128 / dtype_bytes(x.dtype));
-  result.operand = dense_operand(x, shape, leading, by_columns);
-  result.blas = blas_matrix(result.operand, shape);
-  auto& device = const_cast<gpu::GpuDevice&>(device_);
-  result.pack = gpu::make_rearrange(device, operand_copy(result.operand, x, shape));
-  if (written)
-    result.unpack = gpu::make_rearrange(device, operand_copy(x, result.operand, shape));
+  result.operand = dense_operand(x, padded, leading, by_columns);
+  result.blas = blas_matrix(result.operand, padded);
+  result.pack = gpu::make_rearrange(const_cast<gpu::GpuDevice&>(device_),
+                                    operand_copy(result.operand, x, shape));
   result.offset = packed_bytes_;
-  const auto bytes = static_cast<size_t>(dense_bytes(x, shape, leading, by_columns));
+  const auto bytes = static_cast<size_t>(dense_bytes(x, padded, leading, by_columns));
   packed_bytes_ += (bytes + slot_alignment - 1) / slot_alignment * slot_alignment;
   return result;
+}
+
+// What lies behind the plan's k in a packed A or B; rows and columns behind m and n may hold anything,
+// for what comes of them is not unpacked. k_inside: k runs along the contiguous direction.
+Zeros LtGemm::zeros_after_k(const Prepared& x, const OperandShape& padded, bool k_inside) const {
+  if (!x.pack || extents_.k == plan_.k) return {};
+  const auto bytes = static_cast<size_t>(dtype_bytes(x.operand.dtype));
+  const size_t row = static_cast<size_t>(x.blas.leading) * bytes,
+               behind = static_cast<size_t>(extents_.k - plan_.k), k = static_cast<size_t>(plan_.k);
+  const auto outer = static_cast<size_t>(x.blas.columns_first ? padded.cols : padded.rows),
+             batch = static_cast<size_t>(x.operand.batch_step == 0 ? 1 : padded.batch);
+  if (k_inside) return {x.offset + k * bytes, row, behind * bytes, outer * batch};
+  return {x.offset + k * row, outer * row, behind * row, batch};
 }
 
 cublasLtMatrixLayout_t LtGemm::make_layout(const Prepared& x, const OperandShape& shape) const {
@@ -187,9 +224,9 @@ void LtGemm::make_layouts() {
   };
   set_transposition(CUBLASLT_MATMUL_DESC_TRANSA, b_);
   set_transposition(CUBLASLT_MATMUL_DESC_TRANSB, a_);
-  layouts_.a = make_layout(b_, shape_of_b(plan_));
-  layouts_.b = make_layout(a_, shape_of_a(plan_));
-  layouts_.c = make_layout(c_, shape_of_c(plan_));
+  layouts_.a = make_layout(b_, {plan_.batch, extents_.k, extents_.n});
+  layouts_.b = make_layout(a_, {plan_.batch, extents_.m, extents_.k});
+  layouts_.c = make_layout(c_, {plan_.batch, extents_.m, extents_.n});
 }
 
 // Algorithms are remembered: asking costs far more than the rest of making a kernel.
@@ -214,7 +251,7 @@ Choice LtGemm::choose(uint32_t most_alignment) const {
 
 ChoiceKey LtGemm::key(const std::array<uint32_t, 3>& alignments) const {
   const auto order = [](const Prepared& x) { return int64_t{x.blas.columns_first}; };
-  return {device_.id(), plan_.batch, plan_.m, plan_.n, plan_.k, plan_.a.dtype, plan_.c.dtype,
+  return {device_.id(), plan_.batch, extents_.m, extents_.n, extents_.k, plan_.a.dtype, plan_.c.dtype,
           options_.allow_tf32, order(a_), order(b_), order(c_), a_.blas.leading, b_.blas.leading,
           c_.blas.leading, a_.blas.batch_stride, b_.blas.batch_stride, c_.blas.batch_stride,
           alignments[0], alignments[1], alignments[2], static_cast<int64_t>(most_workspace_)};
@@ -262,6 +299,9 @@ void LtGemm::multiply(const Call& call) const {
   const auto packed = [&](const Prepared& x, const char* given) -> const char* {
     if (!x.pack) return given;
     x.pack->run(call.workspace + x.offset, given, call.stream);
+    if (x.zeros.height > 0)
+      gpu::check(cudaMemset2DAsync(call.workspace + x.zeros.offset, x.zeros.pitch, 0, x.zeros.width,
+                                   x.zeros.height, call.stream), "cannot clear the padding");
     return call.workspace + x.offset;
   };
   const char *a = packed(a_, given_a), *b = packed(b_, given_b);
@@ -287,61 +327,54 @@ void LtGemm::multiply(const Call& call) const {
 }  // namespace
 
 std::unique_ptr<GemmKernel> make_bare_lt(const GemmContext& context, const GemmPlan& original,
-                                         Padding padding, size_t most_workspace) {
+                                         bool pad, size_t most_workspace) {
   std::string why;
   const Lt* lt = load_lt(why);
   if (lt == nullptr || original.k == 0 || original.batch > INT32_MAX) return nullptr;
   const BlasMatrix c = blas_matrix(original.c, shape_of_c(original));
   const bool transposes = c.addressable && c.columns_first;
   auto kernel = std::make_unique<LtGemm>(context, transposes ? transposed(original) : original,
-                                         transposes, padding, most_workspace, *lt);
+                                         transposes, pad, most_workspace, *lt);
   if (!kernel->usable()) return nullptr;
   return kernel;
 }
 
 namespace {
 
-std::unique_ptr<GemmKernel> make(const GemmContext& context, const GemmPlan& plan,
-                                 Padding padding) {
-  auto kernel = make_bare_lt(context, plan, padding, usual_workspace);
+std::unique_ptr<GemmKernel> make(const GemmContext& context, const GemmPlan& plan, bool pad) {
+  auto kernel = make_bare_lt(context, plan, pad, usual_workspace);
   if (!kernel || dtype_bytes(plan.c.dtype) != 2) return kernel;
-  return round_once(context, plan, padding, std::move(kernel));
+  return round_once(context, plan, pad, std::move(kernel));
 }
 
 }  // namespace
 
 std::unique_ptr<GemmKernel> make_lt(const GemmContext& context, const GemmPlan& plan) {
-  return make(context, plan, Padding::none);
+  return make(context, plan, false);
 }
 
 std::unique_ptr<GemmKernel> make_padded(const GemmContext& context, const GemmPlan& plan) {
-  return make(context, plan, Padding::all);
+  return make(context, plan, true);
 }
 
-std::unique_ptr<GemmKernel> make_padded_inputs(const GemmContext& context, const GemmPlan& plan) {
-  return make(context, plan, Padding::inputs);
-}
-
-// Copies of the ragged operands against the time that ragged rows cost the tensor cores.
+// Copies of all operands against the time that ragged rows cost the tensor cores.
 bool padding_pays(const GemmContext& context, const GemmPlan& plan) {
   const bool tensor_cores = dtype_bytes(plan.a.dtype) == 2 ||
                             (plan.a.dtype == INFINI_DTYPE_F32 && context.options.allow_tf32);
-  if (!tensor_cores || plan.k == 0) return false;
-  double copied = 0, copies = 0;
-  const auto count = [&](const GemmOperand& x, const OperandShape& shape) {
-    if (!needs_copy(x, shape, true)) return;
-    copied += 2.0 * static_cast<double>(shape.rows) * static_cast<double>(shape.cols) *
-              static_cast<double>(x.batch_step == 0 ? 1 : shape.batch) *
-              static_cast<double>(dtype_bytes(x.dtype));
-    ++copies;
+  const bool ragged = is_ragged(plan.a, shape_of_a(plan)) || is_ragged(plan.b, shape_of_b(plan)) ||
+                      is_ragged(plan.c, shape_of_c(plan));
+  if (!tensor_cores || !ragged || plan.k == 0) return false;
+  const auto bytes = [](const GemmOperand& x, const OperandShape& shape) {
+    return static_cast<double>(shape.rows) * static_cast<double>(shape.cols) *
+           static_cast<double>(x.batch_step == 0 ? 1 : shape.batch) *
+           static_cast<double>(dtype_bytes(x.dtype));
   };
-  count(plan.a, shape_of_a(plan));
-  count(plan.b, shape_of_b(plan));
-  count(plan.c, shape_of_c(plan));
+  const double copied = 2 * (bytes(plan.a, shape_of_a(plan)) + bytes(plan.b, shape_of_b(plan)) +
+                             bytes(plan.c, shape_of_c(plan)));
   const double flops = 2.0 * static_cast<double>(plan.batch) * static_cast<double>(plan.m) *
                        static_cast<double>(plan.n) * static_cast<double>(plan.k);
-  const double padded = flops / aligned_speed + copied / copy_speed + copies * launch_seconds;
-  return copies > 0 && padded < flops / ragged_speed;
+  const double padded = flops / aligned_speed + copied / copy_speed + 5 * launch_seconds;
+  return padded < flops / ragged_speed;
 }
 
 }  // namespace infini::nvidia
