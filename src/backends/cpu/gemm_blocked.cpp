@@ -40,7 +40,8 @@ class Blocked final : public CpuGemm {
  public:
   explicit Blocked(const GemmPlan& original) : CpuGemm(orient(original)), kernels_(this->template kernels<T>()) {
     swapped_ = !(plan_ == original);
-    panel_ = kernels_.tile_vectors * kernels_.lanes;
+    const int64_t vectors = ceil_div(plan_.n, kernels_.lanes);  // in panels of equal width
+    panel_ = ceil_div(vectors, ceil_div(vectors, kernels_.tile_vectors)) * kernels_.lanes;
     direct_c_ = memory_index(plan_.c.dtype) == 0 && (plan_.n == 1 || plan_.c.col_step == sizeof(T));
     choose_blocks();
     choose_packing();

@@ -195,7 +195,8 @@ void pack(const PackCall<T>& call) {
     return;
   }
   if (call.row_step != static_cast<int64_t>(sizeof(S))) return pack_any<S, T>(call);
-  for (int64_t j = 0; j < call.cols; j += lanes)
+  // The last columns first: what they write behind a row is then overwritten by the row that follows.
+  for (int64_t j = (call.cols - 1) / lanes * lanes; j >= 0; j -= lanes)
     pack_columns<S, T>(call.src + j * call.col_step, call.col_step,
                        call.cols - j < lanes ? call.cols - j : lanes, call.rows, call.dst + j,
                        call.dst_row);
