@@ -9,8 +9,8 @@ namespace {
 constexpr auto always = [](const GemmContext&, const GemmPlan&) { return true; };
 
 constexpr Candidate<GemmKernel, GemmContext, GemmPlan> candidates[] = {
-    {"lt", always, make_lt},
     {"lt_padded", padding_pays, make_padded},
+    {"lt", always, make_lt},
     {"generic", always, make_generic},
 };
 
