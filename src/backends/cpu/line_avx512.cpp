@@ -76,16 +76,15 @@ struct Flip {
   Picks<word> picks;
 };
 
-// `ways` loads cover the elements; the last one ends with the last element that is used.
+// `ways` loads cover the elements; none reads past the last element that is used.
 template <int word>
 struct Step {
   explicit Step(const Line& line) : src(line.src), ways(static_cast<int>(line.ways)) {
-    for (int j = 0; j < ways; ++j) from[j] = 64 * j;
-    from[ways - 1] -= (ways - 1) * word;
+    const int64_t last = 64 * ways - (ways - 1) * word - 64;
+    for (int j = 0; j < ways; ++j) from[j] = 64 * j < last ? 64 * j : last;
     for (int64_t i = 0; i < 64 / word; ++i) {
       const int64_t byte = i * ways * word;
-      const int64_t j = byte / 64 < ways ? byte / 64 : ways - 1;
-      picks[j].set(i, (byte - from[j]) / word);
+      picks[byte / 64].set(i, (byte - from[byte / 64]) / word);
     }
     move_to(line, 0);
   }

@@ -46,15 +46,17 @@ struct ForcedIsa {
 
 constexpr int64_t guard = 192;
 
+// Bytes before and after the tensor's; without any after it a sanitizer sees reads past its end.
 struct Memory {
-  Memory(const Layout& layout, int64_t at, uint64_t seed) {
+  Memory(const Layout& layout, int64_t at, uint64_t seed, int64_t after) {
     const ByteRange range = byte_range(layout);
-    bytes.resize(static_cast<size_t>(range.end - range.begin + 2 * guard + 128 + at));
+    bytes.resize(static_cast<size_t>(guard + 64 + at + range.end - range.begin + after));
     harness::Random random(seed);
     for (char& byte : bytes) byte = static_cast<char>(random.next());
-    const auto first = reinterpret_cast<uintptr_t>(bytes.data()) + guard;
-    const auto aligned = static_cast<int64_t>((64 - first % 64) % 64);
-    base = guard + aligned + at - range.begin;
+    const auto end = static_cast<int64_t>(bytes.size()) - after - (range.end - range.begin);
+    const auto first = static_cast<int64_t>(reinterpret_cast<uintptr_t>(bytes.data() + end) % 64);
+    // `after` 0: the tensor ends with the memory; else its base is `at` bytes past a whole line.
+    base = (after == 0 ? end : end - (first - at % 64 + 64) % 64) - range.begin;
   }
   char* data() { return bytes.data() + base; }
   std::vector<char> bytes;
@@ -67,8 +69,8 @@ class Trial {
   explicit Trial(const harness::RearrangeProblem& problem)
       : problem_(problem),
         plan_(make_rearrange_plan(problem.dst, problem.src)),
-        src_(problem.src, problem.src_at, 7),
-        dst_(problem.dst, problem.dst_at, 9),
+        src_(problem.src, problem.src_at, 7, 0),
+        dst_(problem.dst, problem.dst_at, 9, guard),
         src_before_(src_.bytes),
         dst_before_(dst_.bytes) {
     harness::naive_rearrange(dst_.data(), problem.dst, src_.data(), problem.src);
