@@ -22,7 +22,9 @@ class Lines final : public Kernel {
     static constexpr const char* names[] = {"copy", "fill", "flip", "step", "weave", "spread"};
     return names[static_cast<int>(schedule_.kind)];
   }
-  std::string schedule() const override { return with_setting(to_string(schedule_), level_, threads_); }
+  std::string schedule() const override {
+    return with_setting(to_string(schedule_), level_, threads_);
+  }
 
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;

@@ -22,7 +22,9 @@ class Tiles final : public Kernel {
         tasks_(schedule_.tasks()) {}
 
   const char* candidate() const override { return "tiles"; }
-  std::string schedule() const override { return with_setting(to_string(schedule_), level_, threads_); }
+  std::string schedule() const override {
+    return with_setting(to_string(schedule_), level_, threads_);
+  }
 
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
@@ -42,7 +44,8 @@ class Tiles final : public Kernel {
   }
 
  private:
-  // Calls body(strip's first column, columns, chunk's first row, rows, outer offsets) for a range of tasks.
+  // Calls body(strip's first column, columns, chunk's first row, rows, outer offsets) for a range of
+  // tasks.
   template <class Body>
   void for_tasks(int64_t begin, int64_t end, Body body) const {
     int64_t chunk = 0, strip = 0, nest = 0;
