@@ -6,8 +6,8 @@
 
 namespace infini::gpu {
 
-// `what` names what was tried: "cannot allocate 64 bytes". The vendor's pending error is cleared, so
-// that the next call starts fresh (errors that a driver holds on to come back by themselves).
+// `what` names what was tried: "cannot allocate 64 bytes". The vendor's pending error is cleared,
+// so that the next call starts fresh (errors that a driver holds on to come back by themselves).
 template <class... Parts>
 void check(Status status, const Parts&... what) {
   if (status == success) [[likely]]

@@ -184,8 +184,8 @@ int device_count(std::string& why_none) {
   const Status status = get_device_count(&count);
   if (status != success) {
     take_last_error();
-    why_none = std::string(vendor_title) + " says " + status_name(status) + ", " +
-               status_text(status);
+    why_none =
+        std::string(vendor_title) + " says " + status_name(status) + ", " + status_text(status);
     return 0;
   }
   if (count == 0) why_none = std::string(vendor_title) + " finds no device";

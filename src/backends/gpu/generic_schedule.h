@@ -11,7 +11,7 @@
 namespace infini::gpu {
 
 constexpr int generic_threads = 256;
-constexpr int max_block_loops = 8;    // every loop has an extent of at least 2
+constexpr int max_block_loops = 8;     // every loop has an extent of at least 2
 constexpr int max_generic_loops = 66;  // any plan
 
 struct GenericSchedule {

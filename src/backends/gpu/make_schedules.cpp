@@ -49,8 +49,8 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
                               ceil_div(plan.atom_bytes + vector_bytes - nest.unit, vector_bytes)};
   const int64_t segments = ceil_div(vectors[1], segment_vectors);
   for (int i = 0; i < 2; ++i)
-    s.block_vectors[i] = make_fast_divisor(
-        static_cast<uint32_t>(segments > 1 ? segment_vectors : vectors[i]));
+    s.block_vectors[i] =
+        make_fast_divisor(static_cast<uint32_t>(segments > 1 ? segment_vectors : vectors[i]));
   s.one_by_one = segments > 1;
   // Rows that repeat one source are written by the block that has just read it.
   const bool repeats = s.depth > 0 && s.loops[0].src_step == 0;

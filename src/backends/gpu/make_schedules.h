@@ -10,7 +10,8 @@
 
 namespace infini::gpu {
 
-// None when the plan has more than 10 loops or more rows than 2^31 - 1. max_unit: as in make_unit_nest.
+// None when the plan has more than 10 loops or more rows than 2^31 - 1. max_unit: as in
+// make_unit_nest.
 std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_unit);
 
 // None when there are more blocks than 2^31 - 1: more than 2^38 units.

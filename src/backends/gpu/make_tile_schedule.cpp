@@ -31,7 +31,8 @@ double cost_of_layout(const TileSchedule& s) {
   const double per_row = std::ceil(vectors / lanes) * lanes / vectors;
   const double looked_up = s.gather == Gather::table ? 1 : 0;
   const double gathers = units * (bank_conflicts(s) + looked_up) + 4 + 4 * per_row;
-  const double unaligned = s.gather < Gather::linear ? 8.0 / s.row_bytes[0] + 24.0 / (s.run_units[0] * s.unit) : 0;
+  const double unaligned =
+      s.gather < Gather::linear ? 8.0 / s.row_bytes[0] + 24.0 / (s.run_units[0] * s.unit) : 0;
   const double kind[] = {0.10, 0.05, 0.02, 0};
   return std::max(0.0, gathers * 0.015 - 0.2) + 0.05 * (per_row - 1) + unaligned +
          kind[static_cast<int>(s.gather)];
@@ -42,14 +43,15 @@ double cost_of_layout(const TileSchedule& s) {
 int bank_conflicts(const TileSchedule& s) {
   constexpr int banks = 32, bank_bytes = 4;
   const int lanes = std::min(banks, banks * bank_bytes / std::max(s.unit, bank_bytes));
-  const uint32_t runs = s.gather == Gather::columns ? static_cast<uint32_t>(bank_bytes / s.unit) : 1;
+  const uint32_t runs =
+      s.gather == Gather::columns ? static_cast<uint32_t>(bank_bytes / s.unit) : 1;
   const auto units = static_cast<uint32_t>(vector_bytes / s.unit);
   int32_t words[banks][banks], count[banks] = {};
   int worst = 1;
   for (int lane = 0; lane < lanes; ++lane) {
     const auto thread = static_cast<uint32_t>(lane);
-    const ThreadPlace at = s.gather == Gather::table ? place_in_group(s, 0, thread)
-                                                     : place_thread(s, thread);
+    const ThreadPlace at =
+        s.gather == Gather::table ? place_in_group(s, 0, thread) : place_thread(s, thread);
     const int32_t byte = position_image(s, at.vector * units, 0) +
                          static_cast<int32_t>(place_run(s, at.run * runs).image) + s.below[0];
     const int32_t word = byte / bank_bytes, bank = word & (banks - 1);

@@ -47,12 +47,14 @@ void start(const char* name, Kernel<Schedule> kernel, uint32_t blocks, int threa
 class Rows final : public RearrangeKernel {
  public:
   explicit Rows(const RowSchedule& schedule)
-      : schedule_(schedule), even_(for_unit(kernels<false>, schedule.unit)),
+      : schedule_(schedule),
+        even_(for_unit(kernels<false>, schedule.unit)),
         shifting_(for_unit(kernels<true>, schedule.unit)) {}
   void run(void* dst, const void* src, void* stream) const override {
-    const bool shift = rows_shift(schedule_, reinterpret_cast<uintptr_t>(dst),
-                                  reinterpret_cast<uintptr_t>(src));
-    start("rows", shift ? shifting_ : even_, schedule_.blocks, row_threads, 0, schedule_, dst, src, stream);
+    const bool shift =
+        rows_shift(schedule_, reinterpret_cast<uintptr_t>(dst), reinterpret_cast<uintptr_t>(src));
+    start("rows", shift ? shifting_ : even_, schedule_.blocks, row_threads, 0, schedule_, dst, src,
+          stream);
   }
   const char* candidate() const override { return "rows"; }
   std::string schedule() const override { return to_string(schedule_); }
@@ -69,12 +71,13 @@ class Rows final : public RearrangeKernel {
 class Tiles final : public RearrangeKernel {
  public:
   explicit Tiles(const TileSchedule& schedule)
-      : schedule_(schedule), kernel_(kernel_for(schedule, schedule.gather)),
+      : schedule_(schedule),
+        kernel_(kernel_for(schedule, schedule.gather)),
         kernel_for_any_base_(kernel_for(schedule, std::min(schedule.gather, Gather::prepared))) {}
   void run(void* dst, const void* src, void* stream) const override {
-    const bool allowed = bases_allow(schedule_.gather,
-                                     reinterpret_cast<uintptr_t>(dst) + schedule_.dst_offset,
-                                     reinterpret_cast<uintptr_t>(src) + schedule_.src_offset);
+    const bool allowed =
+        bases_allow(schedule_.gather, reinterpret_cast<uintptr_t>(dst) + schedule_.dst_offset,
+                    reinterpret_cast<uintptr_t>(src) + schedule_.src_offset);
     start("tile", allowed ? kernel_ : kernel_for_any_base_, schedule_.tiles, tile_threads,
           schedule_.shared_bytes, schedule_, dst, src, stream);
   }
@@ -89,10 +92,14 @@ class Tiles final : public RearrangeKernel {
 
   static Kernel<TileSchedule> kernel_for(const TileSchedule& schedule, Gather gather) {
     switch (gather) {
-      case Gather::table: return for_unit(kernels<Gather::table>, schedule.unit);
-      case Gather::prepared: return for_unit(kernels<Gather::prepared>, schedule.unit);
-      case Gather::linear: return for_unit(kernels<Gather::linear>, schedule.unit);
-      case Gather::columns: break;
+      case Gather::table:
+        return for_unit(kernels<Gather::table>, schedule.unit);
+      case Gather::prepared:
+        return for_unit(kernels<Gather::prepared>, schedule.unit);
+      case Gather::linear:
+        return for_unit(kernels<Gather::linear>, schedule.unit);
+      case Gather::columns:
+        break;
     }
     return schedule.unit == 1 ? move_tiles<1, Gather::columns> : move_tiles<2, Gather::columns>;
   }
@@ -112,8 +119,8 @@ class Generic final : public RearrangeKernel {
   std::string schedule() const override { return to_string(schedule_); }
 
  private:
-  static constexpr Kernel<GenericSchedule> kernels[] = {
-      move_units<1>, move_units<2>, move_units<4>, move_units<8>, move_units<16>};
+  static constexpr Kernel<GenericSchedule> kernels[] = {move_units<1>, move_units<2>, move_units<4>,
+                                                        move_units<8>, move_units<16>};
   GenericSchedule schedule_;
   Kernel<GenericSchedule> kernel_;
 };
@@ -122,7 +129,8 @@ class Generic final : public RearrangeKernel {
 class Copy final : public RearrangeKernel {
  public:
   explicit Copy(const RearrangePlan& plan)
-      : bytes_(static_cast<size_t>(plan.atom_bytes)), dst_offset_(plan.dst_offset),
+      : bytes_(static_cast<size_t>(plan.atom_bytes)),
+        dst_offset_(plan.dst_offset),
         src_offset_(plan.src_offset) {}
   void run(void* dst, const void* src, void* stream) const override {
     if (bytes_ == 0) return;
@@ -229,7 +237,8 @@ std::unique_ptr<RearrangeKernel> make_rearrange(Device& device, const RearrangeP
     const int unit = plan.depth == 0 ? 1 : make_unit_nest(plan, max_unit).unit;
     if (unit == last_unit) continue;
     last_unit = unit;
-    auto variant = first_accepting(candidates, Context{unit, {tile_bytes, shared_bytes_per_block}}, plan, "INFINI_GPU_REARRANGE");
+    auto variant = first_accepting(candidates, Context{unit, {tile_bytes, shared_bytes_per_block}},
+                                   plan, "INFINI_GPU_REARRANGE");
     if (!variant) return nullptr;
     kernel->add(unit, std::move(variant));
   }

@@ -31,8 +31,10 @@ static_assert(sizeof(RowSchedule) <= 2048, "kernel arguments travel with every l
 
 // True when some row's bytes lie differently in the vectors of the two sides.
 constexpr bool rows_shift(const RowSchedule& s, uintptr_t dst, uintptr_t src) {
-  return !s.sides_even || (dst + static_cast<uintptr_t>(s.dst_offset) - src -
-                           static_cast<uintptr_t>(s.src_offset)) % vector_bytes != 0;
+  return !s.sides_even ||
+         (dst + static_cast<uintptr_t>(s.dst_offset) - src - static_cast<uintptr_t>(s.src_offset)) %
+                 vector_bytes !=
+             0;
 }
 
 struct RowPlace {

@@ -24,7 +24,10 @@ void walk(const RearrangePlan& plan, int depth, int64_t dst, int64_t src, const 
 }  // namespace
 
 Interpreter::Interpreter(const RearrangePlan& plan, int64_t dst_base, int64_t src_base)
-    : plan_(plan), dst_range_(dst_range(plan)), src_range_(src_range(plan)), dst_base_(dst_base),
+    : plan_(plan),
+      dst_range_(dst_range(plan)),
+      src_range_(src_range(plan)),
+      dst_base_(dst_base),
       src_base_(src_base) {
   const auto size = static_cast<size_t>(dst_range_.end - dst_range_.begin);
   expected_.assign(size, -1);
@@ -51,7 +54,8 @@ void Interpreter::store(int64_t address, const Bytes& value) {
   const int64_t at = address - dst_base_ - dst_range_.begin;
   const auto bytes = static_cast<int64_t>(value.size());
   if (address % bytes != 0) fault("unaligned store");
-  if (at < 0 || at + bytes > static_cast<int64_t>(written_.size())) return fault("store outside dst");
+  if (at < 0 || at + bytes > static_cast<int64_t>(written_.size()))
+    return fault("store outside dst");
   for (int64_t i = 0; i < bytes; ++i) {
     int64_t& place = written_[static_cast<size_t>(at + i)];
     if (expected_[static_cast<size_t>(at + i)] < 0) fault("store into a gap of dst");
@@ -125,7 +129,8 @@ void Interpreter::store_vector(const TilePlace& place, int unit, int64_t to, int
 }
 
 // In columns a thread takes several neighbouring runs, 4 bytes at a time.
-void Interpreter::store_runs_linear(const TileSchedule& s, const TilePlace& place, uint32_t number) {
+void Interpreter::store_runs_linear(const TileSchedule& s, const TilePlace& place,
+                                    uint32_t number) {
   const int units = vector_bytes / s.unit;
   const int runs = s.gather == Gather::columns ? 4 / s.unit : 1;
   const ThreadPlace thread = place_thread(s, number);
@@ -173,9 +178,8 @@ void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& pl
          run += tile_threads >> s.v_bits) {
       const RunPlace at = place_run(s, run);
       const int64_t to = dst_base_ + place.dst + at.dst + int64_t{first} * s.unit;
-      store_vector(place, s.unit, to, first, [&](int k) {
-        return from + at.image + offsets[static_cast<size_t>(k)];
-      });
+      store_vector(place, s.unit, to, first,
+                   [&](int k) { return from + at.image + offsets[static_cast<size_t>(k)]; });
     }
   }
 }
@@ -205,8 +209,8 @@ void Interpreter::store_runs_by_table(const TileSchedule& s, const TilePlace& pl
 void Interpreter::check_tables(const TileSchedule& s) {
   const int64_t rows = s.row_depth > 1 ? s.rows[0] * int64_t{sizeof(int64_t)} : 0;
   const int64_t runs = s.runs_depth > 1 ? s.runs[0] * int64_t{sizeof(RunPlace)} : 0;
-  const int64_t table = s.gather == Gather::table ? s.run_units[0] * int64_t{2}
-                                                  : s.table_units * int64_t{4};
+  const int64_t table =
+      s.gather == Gather::table ? s.run_units[0] * int64_t{2} : s.table_units * int64_t{4};
   if (s.rows_at + rows > s.runs_at || s.runs_at + runs > s.table_at ||
       s.table_at + table > s.shared_bytes || s.rows_at % 16 || s.runs_at % 16 || s.table_at % 16)
     fault("tables overlap in shared memory");
@@ -235,8 +239,8 @@ void Interpreter::move_row_part(const RowSchedule& s, const RowPlace& row, int64
   const RowPart part = row_part(s, v, misalignment(dst));
   const int64_t from = src + part.start;
   const int shift = misalignment(from);
-  const bool whole = part.to - part.from == vector_bytes &&
-                     row_vectors_inside(s, from - shift - src_base_, shift);
+  const bool whole =
+      part.to - part.from == vector_bytes && row_vectors_inside(s, from - shift - src_base_, shift);
   if (!whole) {
     for (int64_t i = part.from; i < part.to; i += s.unit) store(dst + i, load(src + i, s.unit));
     return;

@@ -27,7 +27,8 @@ int allowed_unit(const RearrangePlan& plan, int64_t dst_at, int64_t src_at) {
 }
 
 // Tries every kind of schedule that accepts the problem. Empty when all keep the law.
-std::string judge(const harness::RearrangeProblem& problem, int max_unit, const DeviceModel& model) {
+std::string judge(const harness::RearrangeProblem& problem, int max_unit,
+                  const DeviceModel& model) {
   const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
   if (plan.atom_bytes == 0) return "";
   const int64_t dst_at = problem.dst_at, src_at = problem.src_at;
@@ -51,7 +52,8 @@ std::string judge(const harness::RearrangeProblem& problem, int max_unit, const 
 TEST(FastDivide, AgreesWithDivision) {
   harness::Random random(3);
   for (int i = 0; i < 200000; ++i) {
-    const auto divisor = static_cast<uint32_t>(random.between(1, INT64_C(1) << random.between(0, 30)));
+    const auto divisor =
+        static_cast<uint32_t>(random.between(1, INT64_C(1) << random.between(0, 30)));
     const auto n = static_cast<uint32_t>(random.between(0, INT32_MAX));
     const FastDivisor by = make_fast_divisor(divisor);
     ASSERT_EQ(divide(n, by), n / divisor) << n << " / " << divisor;
@@ -71,7 +73,9 @@ TEST(Schedules, KeepTheLawOnRandomLayouts) {
     limits.max_rank = 8;
     limits.max_elements = random.one_in(16) ? 1500 : 160;
     const auto problem = harness::random_problem(random, limits);
-    const auto pick = [&](const auto& list) { return list[random.between(0, std::size(list) - 1)]; };
+    const auto pick = [&](const auto& list) {
+      return list[random.between(0, std::size(list) - 1)];
+    };
     const int unit = pick(units);
     const DeviceModel model{static_cast<int>(pick(tiles)), 32768};
     const std::string fault = judge(problem, unit, model);

@@ -15,7 +15,8 @@ inline __device__ void make_places(const TileSchedule& s, const TilePlace& place
   if (s.row_depth > 1)
     for (uint32_t i = threadIdx.x; i < place.rows; i += tile_threads) row_steps[i] = row_step(s, i);
   if (s.runs_depth > 1)
-    for (uint32_t i = threadIdx.x; i < place.runs; i += tile_threads) run_places[i] = place_run(s, i);
+    for (uint32_t i = threadIdx.x; i < place.runs; i += tile_threads)
+      run_places[i] = place_run(s, i);
   __syncthreads();
 }
 
@@ -24,8 +25,12 @@ class RunWalk {
  public:
   __device__ RunWalk(const TileSchedule& s, const unsigned char* images, uint32_t first,
                      uint32_t stride)
-      : run(first), at{0, 0}, stride_(stride), step_{0, 0},
-        places_(s.runs_depth > 1 ? reinterpret_cast<const RunPlace*>(images + s.runs_at) : nullptr) {
+      : run(first),
+        at{0, 0},
+        stride_(stride),
+        step_{0, 0},
+        places_(s.runs_depth > 1 ? reinterpret_cast<const RunPlace*>(images + s.runs_at)
+                                 : nullptr) {
     if (s.runs_depth == 1) {
       at = {first * s.many[0].step, static_cast<int32_t>(first) * s.many[0].image};
       step_ = {stride * s.many[0].step, static_cast<int32_t>(stride) * s.many[0].image};
@@ -71,9 +76,9 @@ __device__ void load_rows(const TileSchedule& s, const TilePlace& place, const c
   const auto* row_steps = reinterpret_cast<const int64_t*>(images + s.rows_at);
   const char* first = src + place.src - place.below;
   // Inside the source whole vectors may be read wherever a row begins and ends.
-  const bool inside = place.src - place.below + s.rows_low - vector_bytes >= s.src_begin &&
-                      place.src - place.below + s.rows_high + place.row_bytes + vector_bytes <=
-                          s.src_end;
+  const bool inside =
+      place.src - place.below + s.rows_low - vector_bytes >= s.src_begin &&
+      place.src - place.below + s.rows_high + place.row_bytes + vector_bytes <= s.src_end;
   const int32_t lane = (threadIdx.x & ((1u << s.row_lane_bits) - 1)) * vector_bytes;
   const uint32_t row_stride = tile_threads >> s.row_lane_bits;
   for (uint32_t row = threadIdx.x >> s.row_lane_bits; row < place.rows; row += row_stride) {
@@ -160,8 +165,8 @@ __device__ void store_runs_by_columns(const TileSchedule& s, const TilePlace& pl
                                       const char* src, const unsigned char* images) {
   constexpr int units = vector_bytes / unit, runs = 4 / unit;
   const ThreadPlace thread = place_thread(s, threadIdx.x);
-  const unsigned char* from = images + misalignment(src + place.src) +
-                              static_cast<int32_t>(thread.vector) * s.period_image;
+  const unsigned char* from =
+      images + misalignment(src + place.src) + static_cast<int32_t>(thread.vector) * s.period_image;
   for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
        first += s.v_stride * units, from += s.v_image) {
     char* to = dst + place.dst + static_cast<int64_t>(first) * unit;
@@ -172,8 +177,8 @@ __device__ void store_runs_by_columns(const TileSchedule& s, const TilePlace& pl
         store_columns<unit>(s, to + walk.at.dst, from + static_cast<int32_t>(walk.at.image));
       } else {
         for (int r = 0; r < runs; ++r)
-          store_gathered<unit>(to + walk.at.dst + r * s.many[0].step, false, first,
-                               place.run_units, from + walk.at.image + r * unit,
+          store_gathered<unit>(to + walk.at.dst + r * s.many[0].step, false, first, place.run_units,
+                               from + walk.at.image + r * unit,
                                [&](int k) { return k * s.unit_image; });
       }
     }
@@ -229,9 +234,8 @@ __device__ void store_runs_by_table(const TileSchedule& s, const TilePlace& plac
     const int32_t first = static_cast<int32_t>(item.vector) * units - misalignment(start) / unit;
     if (first >= place.run_units) continue;
     const bool whole = first >= 0 && first + units <= place.run_units;
-    store_gathered<unit>(start + static_cast<int64_t>(first) * unit, whole, first,
-                         place.run_units, images + at.image,
-                         [&](int k) { return table[first + k]; });
+    store_gathered<unit>(start + static_cast<int64_t>(first) * unit, whole, first, place.run_units,
+                         images + at.image, [&](int k) { return table[first + k]; });
   }
 }
 
@@ -251,8 +255,7 @@ __global__ void __launch_bounds__(tile_threads, gather == Gather::prepared ? 4 :
   __syncthreads();
   if constexpr (gather == Gather::table)
     store_runs_by_table<unit>(s, place, dst, images, short_table);
-  if constexpr (gather == Gather::prepared)
-    store_runs_prepared<unit>(s, place, dst, images, table);
+  if constexpr (gather == Gather::prepared) store_runs_prepared<unit>(s, place, dst, images, table);
   if constexpr (gather == Gather::linear) store_runs_linear<unit>(s, place, dst, src, images);
   if constexpr (gather == Gather::columns) store_runs_by_columns<unit>(s, place, dst, src, images);
 }

@@ -46,7 +46,9 @@ bool append(TileLoop* walk, int32_t& depth, const TileLoop& loop) {
 class Layouter {
  public:
   Layouter(const UnitNest& nest, const TileShape& shape)
-      : nest_(nest), shape_(shape), vector_units_(vector_bytes / nest.unit),
+      : nest_(nest),
+        shape_(shape),
+        vector_units_(vector_bytes / nest.unit),
         run_cut_(cut_loop(shape.run_order, shape.run_length)),
         row_cut_(cut_loop(shape.row_order, shape.row_length)) {}
 
@@ -179,8 +181,8 @@ class Layouter {
     s.period = make_fast_divisor(static_cast<uint32_t>(period_));
     s.period_image = static_cast<int32_t>(period_image_);
     s.rows_even = rows_even();
-    s.row_lane_bits = std::min(thread_bits, bits_for(ceil_div(rows_even() ? s.row_bytes[0] : room,
-                                                              vector_bytes)));
+    s.row_lane_bits = std::min(
+        thread_bits, bits_for(ceil_div(rows_even() ? s.row_bytes[0] : room, vector_bytes)));
   }
 
   bool rows_even() const { return whole_vectors(s.row, s.row_depth); }
@@ -188,9 +190,8 @@ class Layouter {
   // All addresses of dst's runs are multiples of the vector when the base is.
   bool runs_aligned() const {
     return whole_vectors(s.many, s.runs_depth) &&
-           std::all_of(s.grid, s.grid + s.grid_depth, [](const GridLoop& loop) {
-             return loop.dst_step % vector_bytes == 0;
-           });
+           std::all_of(s.grid, s.grid + s.grid_depth,
+                       [](const GridLoop& loop) { return loop.dst_step % vector_bytes == 0; });
   }
 
   // Neighbouring runs lie side by side in the images, in whole words of 4 bytes.
@@ -212,7 +213,8 @@ class Layouter {
     s.gather = linear ? has_columns() ? Gather::columns : Gather::linear : Gather::prepared;
     const int64_t columns = s.gather == Gather::columns ? 4 / nest_.unit : 1;
     const uint32_t run_bits = std::min(2u, bits_for(s.runs[0] / columns));
-    const int64_t wanted = runs_aligned() ? vectors : ceil_div(s.run_units[0] + vector_units_ - 1, vector_units_);
+    const int64_t wanted =
+        runs_aligned() ? vectors : ceil_div(s.run_units[0] + vector_units_ - 1, vector_units_);
     s.v_bits = std::min(thread_bits - run_bits, bits_for(wanted));
     const int64_t threads = int64_t{1} << s.v_bits;
     const int64_t periods = threads / (period_ / vector_units_);
@@ -222,21 +224,25 @@ class Layouter {
     s.c_low_bits = std::min(2u, thread_bits - s.v_bits);
     s.v_turn = runs_aligned() ? 0 : (1u << s.v_bits) - 1;
     s.one_step = vectors < s.v_stride;
-    const bool rows_stay = rows_even() || (period_step_ != uneven && period_step_ * periods % vector_bytes == 0);
+    const bool rows_stay =
+        rows_even() || (period_step_ != uneven && period_step_ * periods % vector_bytes == 0);
     const bool runs_stay =
         whole_vectors(s.many, s.runs_depth) ||
         (s.runs_depth == 1 && s.many[0].step * (tile_threads >> s.v_bits) % vector_bytes == 0);
     s.table_units = static_cast<uint32_t>(
-        vector_units_ + (s.rows_even ? period_ : std::min<int64_t>(s.v_stride * vector_units_, s.run_units[0])));
-    if (s.table_units > max_table_units || !runs_stay || (!s.one_step && (periods == 0 || !rows_stay))) use_table(vectors);
+        vector_units_ +
+        (s.rows_even ? period_ : std::min<int64_t>(s.v_stride * vector_units_, s.run_units[0])));
+    if (s.table_units > max_table_units || !runs_stay ||
+        (!s.one_step && (periods == 0 || !rows_stay)))
+      use_table(vectors);
   }
 
   void use_table(int64_t vectors) {
     s.gather = Gather::table;
     s.v_low_bits = std::min(3u, bits_for(vectors + 1));
     s.c_low_bits = 5 - s.v_low_bits;
-    s.run_groups = make_fast_divisor(
-        static_cast<uint32_t>(ceil_div(vectors + 1, int64_t{1} << s.v_low_bits)));
+    s.run_groups =
+        make_fast_divisor(static_cast<uint32_t>(ceil_div(vectors + 1, int64_t{1} << s.v_low_bits)));
   }
 
   bool lay_shared(const DeviceModel& model) {
@@ -248,8 +254,8 @@ class Layouter {
     };
     s.rows_at = reserve(s.row_depth > 1, s.rows[0] * static_cast<int64_t>(sizeof(int64_t)));
     s.runs_at = reserve(s.runs_depth > 1, s.runs[0] * static_cast<int64_t>(sizeof(RunPlace)));
-    s.table_at = reserve(true, s.gather == Gather::table ? s.run_units[0] * int64_t{2}
-                                                         : s.table_units * int64_t{4});
+    s.table_at = reserve(
+        true, s.gather == Gather::table ? s.run_units[0] * int64_t{2} : s.table_units * int64_t{4});
     s.shared_bytes = static_cast<uint32_t>(bytes);
     s.unit = nest_.unit;
     s.dst_offset = nest_.dst_offset;

@@ -1,15 +1,16 @@
 // The tile schedule: how a block moves a piece of the plan through shared memory.
 //
-// A tile is a product of (parts of) the plan's loops. Two chains of loops shape it: the D chain makes
-// one contiguous run of bytes in dst, the S chain one dense stretch of src. Loops may be in both.
+// A tile is a product of (parts of) the plan's loops. Two chains of loops shape it: the D chain
+// makes one contiguous run of bytes in dst, the S chain one dense stretch of src. Loops may be in
+// both.
 //   load:  every stretch of src (a row) is copied into shared memory as it lies in memory, byte for
 //          byte, gaps included, with aligned 16-byte accesses: the row's image.
 //   store: every run of dst is written with aligned 16-byte accesses; each vector is gathered from
 //          the images, unit by unit.
-// Neither side needs an aligned pitch: images start at the 16-byte boundary below their row, and the
-// first and last vector of a run may be partial.
-// Law: over all tiles every unit of the plan is written exactly once with the value of its source;
-// reads stay inside src_range(plan); writes touch dst's elements alone.
+// Neither side needs an aligned pitch: images start at the 16-byte boundary below their row, and
+// the first and last vector of a run may be partial. Law: over all tiles every unit of the plan is
+// written exactly once with the value of its source; reads stay inside src_range(plan); writes
+// touch dst's elements alone.
 //
 // The walk functions below are constexpr: kernels and the host interpreter that proves the law
 // execute the same code. C++17.
@@ -63,7 +64,7 @@ struct TileSchedule {
   int32_t grid_depth, d_cut, s_cut;
   int32_t run_depth, runs_depth, row_depth;
   int64_t dst_offset, src_offset;
-  int64_t src_begin, src_end;  // where reads may go
+  int64_t src_begin, src_end;   // where reads may go
   int64_t rows_low, rows_high;  // how far rows start from the first, at most
   // Positions in a dst run (D chain), runs in a tile (loops of S alone), rows of a tile (loops of D
   // alone), and the bytes of one row's image.
@@ -75,9 +76,9 @@ struct TileSchedule {
   FastDivisor row_group;
   uint32_t row_lane_bits;  // 2^row_lane_bits threads share a row
   int32_t rows_even;       // all rows of a tile have one alignment
-  // Threads in the store walk: bits of the thread number, from the lowest: vector, run, vector, run.
-  // Each goes on by v_stride vectors, whose images lie v_image bytes on.
-  // v_turn: threads start at this vector, so that the partial first and last meet in one group.
+  // Threads in the store walk: bits of the thread number, from the lowest: vector, run, vector,
+  // run. Each goes on by v_stride vectors, whose images lie v_image bytes on. v_turn: threads start
+  // at this vector, so that the partial first and last meet in one group.
   uint32_t v_low_bits, c_low_bits, v_bits, v_stride, v_turn;
   int32_t v_image;
   int32_t one_step;  // v_stride covers a whole run, also one that starts with a partial vector
@@ -126,8 +127,8 @@ constexpr uint32_t loop_digit(uint32_t& n, const TileLoop& loop, bool last) {
   return last ? n : take_digit(n, loop.extent);
 }
 
-// The src offset of a row from the tile's first. Most tiles have one loop of rows: worth a shortcut,
-// here and in the walks below.
+// The src offset of a row from the tile's first. Most tiles have one loop of rows: worth a
+// shortcut, here and in the walks below.
 constexpr int64_t row_step(const TileSchedule& s, uint32_t row) {
   if (s.row_depth == 1) return row * s.row[0].step;
   int64_t step = 0;
@@ -151,8 +152,7 @@ constexpr int32_t position_image(const TileSchedule& s, uint32_t unit, uint32_t 
     image += static_cast<int32_t>(digit) * s.run[i].image;
   }
   uint32_t shift = origin;
-  if (!s.rows_even)
-    shift = (origin + static_cast<uint32_t>(row_step(s, row))) & (vector_bytes - 1);
+  if (!s.rows_even) shift = (origin + static_cast<uint32_t>(row_step(s, row))) & (vector_bytes - 1);
   return static_cast<int32_t>(row_image(s, row) + shift) + image;
 }
 
@@ -210,8 +210,8 @@ constexpr ThreadPlace place_thread(const TileSchedule& s, uint32_t thread) {
   return {vector & ((1u << s.v_bits) - 1), c_low | ((rest >> v_high_bits) << s.c_low_bits)};
 }
 
-// The store walk by table: how many groups of 32 threads' work there are, and what a thread takes of
-// one of them.
+// The store walk by table: how many groups of 32 threads' work there are, and what a thread takes
+// of one of them.
 constexpr uint32_t table_groups(const TileSchedule& s, const TilePlace& place) {
   const uint32_t runs_per_group = 1u << s.c_low_bits;
   const auto runs = static_cast<uint32_t>(place.runs);

@@ -28,8 +28,8 @@ struct TileShape {
 // Grows the chains until the run has run_bytes and the row row_bytes, or the chains end.
 TileShape grow_tile(const UnitNest& nest, int64_t run_bytes, int64_t row_bytes);
 
-// Takes the outermost loop of the S chain out of it when it is in the D chain too: the tile stays the
-// same, but its steps become rows of the image, which can be skewed over the banks.
+// Takes the outermost loop of the S chain out of it when it is in the D chain too: the tile stays
+// the same, but its steps become rows of the image, which can be skewed over the banks.
 bool demote_row_loop(const UnitNest& nest, TileShape& shape);
 
 }  // namespace infini::gpu

@@ -40,14 +40,19 @@ inline Status take_last_error() { return cudaGetLastError(); }
 inline infiniStatus_t our_status(Status status) {
   switch (status) {
     case cudaErrorInvalidDevice:
-    case cudaErrorNoDevice: return INFINI_STATUS_DEVICE_NOT_FOUND;
+    case cudaErrorNoDevice:
+      return INFINI_STATUS_DEVICE_NOT_FOUND;
     case cudaErrorInsufficientDriver:
-    case cudaErrorInitializationError: return INFINI_STATUS_DEVICE_NOT_INITIALIZED;
-    case cudaErrorNoKernelImageForDevice: return INFINI_STATUS_DEVICE_ARCHITECTURE_NOT_SUPPORTED;
+    case cudaErrorInitializationError:
+      return INFINI_STATUS_DEVICE_NOT_INITIALIZED;
+    case cudaErrorNoKernelImageForDevice:
+      return INFINI_STATUS_DEVICE_ARCHITECTURE_NOT_SUPPORTED;
     case cudaErrorInvalidValue:
     case cudaErrorInvalidResourceHandle:
-    case cudaErrorInvalidDevicePointer: return INFINI_STATUS_BAD_PARAM;
-    default: return INFINI_STATUS_INTERNAL_ERROR;
+    case cudaErrorInvalidDevicePointer:
+      return INFINI_STATUS_BAD_PARAM;
+    default:
+      return INFINI_STATUS_INTERNAL_ERROR;
   }
 }
 
