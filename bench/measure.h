@@ -34,7 +34,7 @@ struct Side {
   double median();
 };
 
-// Samples of at least 100 µs, each side in turn, for about this many seconds.
+// Samples of at least 100 µs (2 ms on accelerators), each side in turn, for about this many seconds.
 void measure(Device& device, std::vector<Side>& sides, double seconds);
 
 }  // namespace infini::bench
