@@ -29,8 +29,10 @@ std::vector<NamedProblem> collect(const std::vector<std::string>& words, const s
   for (const auto& word : words) {
     if (const auto* suite = harness::find_suite(word))
       for (const auto& entry : suite->cases) all.push_back({entry.name, entry.problem});
-    else
+    else if (word.find(' ') != std::string::npos)
       all.push_back({word, word});
+    else
+      fail(INFINI_STATUS_BAD_PARAM, "there is no suite \"", word, "\"; see `infini bench --list`");
   }
   std::erase_if(all, [&](const NamedProblem& p) { return p.name.find(filter) == std::string::npos; });
   require(!all.empty(), INFINI_STATUS_BAD_PARAM, "no case has \"", filter, "\" in its name");
