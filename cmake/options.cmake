@@ -33,5 +33,7 @@ if(INFINI_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${INFINI_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>)
+  # Enumerations of a C API may hold any int: what clients pass is checked, not assumed.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=enum>)
   add_link_options(-fsanitize=${INFINI_SANITIZE})
 endif()

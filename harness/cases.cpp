@@ -12,8 +12,8 @@ constexpr const char* fixed[] = {
     "rearrange f32 1x5x1 dst=9223372036854775807,1,-9223372036854775808 src=-7,1,123456789",
     "rearrange f32 2x2x2x2x2x2x2x2x2x2 perm=9,8,7,6,5,4,3,2,1,0",
     "rearrange u8 2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2 perm=15,0,14,1,13,2,12,3,11,4,10,5,9,6,8,7",
-    "rearrange u8 1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1"
-    "x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x3",
+    ("rearrange u8 1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1"
+    "x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x3"),
     // vector widths that one stride alone would get wrong
     "rearrange f32 2x3x8 dst=64,9,1 src=64,8,1", "rearrange f16 2x3x16 dst=48,16,1 src=272,17,1",
     "rearrange u8 5x34 dst=34,1 src=40,1", "rearrange u8 9x32 dst=34,1 src=34,1",

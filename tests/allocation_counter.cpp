@@ -23,8 +23,17 @@ void* operator new(size_t size) {
   bytes += static_cast<int64_t>(malloc_usable_size(p));
   return p;
 }
+// What std::stable_sort asks for its buffer.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* p) noexcept {
   bytes -= static_cast<int64_t>(malloc_usable_size(p));
   std::free(p);
 }
 void operator delete(void* p, size_t) noexcept { operator delete(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { operator delete(p); }
