@@ -89,7 +89,7 @@ double half_denormal(infiniDtype_t dtype) {
 int64_t element_offset(const Layout& layout, int64_t batch, int64_t row, int64_t col) {
   const int r = layout.rank - 2;
   const auto step = [&](int dim, int64_t index) {
-    return layout.shape[dim] == 1 ? 0 : index * layout.strides[dim];
+    return layout.shape[dim] <= 1 ? 0 : index * layout.strides[dim];
   };
   const int64_t elements = (r == 1 ? step(0, batch) : 0) + step(r, row) + step(r + 1, col);
   return elements * dtype_bytes(layout.dtype);
