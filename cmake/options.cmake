@@ -35,5 +35,7 @@ if(INFINI_SANITIZE)
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>)
   # Enumerations of a C API may hold any int: what clients pass is checked, not assumed.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=enum>)
+  # What these two need is in clang's C++ runtime, which C programs that use the library do not link.
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fno-sanitize=vptr,function>)
   add_link_options(-fsanitize=${INFINI_SANITIZE})
 endif()
