@@ -60,6 +60,12 @@ class Device {
   virtual void copy(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind) = 0;
   virtual void copy_async(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind,
                           void* stream) = 0;
+  // Copies from another device of this kind without the host in between and returns when the bytes
+  // have arrived; false where there is no such way. All earlier work on both sides must be done.
+  virtual bool copy_from_peer(void* /*dst*/, const Device& /*from*/, const void* /*src*/,
+                              size_t /*bytes*/) {
+    return false;
+  }
   virtual void set(void* p, int value, size_t bytes) = 0;
   virtual void set_async(void* p, int value, size_t bytes, void* stream) = 0;
 

@@ -44,6 +44,7 @@ class TransferStep : public Step {
     void* src_stream = this_thread().stream(src_place_);
     if (src_place_.device.kind() == INFINI_DEVICE_CPU) return push(data(1), stream);
     if (place().device.kind() == INFINI_DEVICE_CPU) return pull(data(0), src_stream);
+    if (place().device.kind() == src_place_.device.kind() && from_peer(stream, src_stream)) return;
     const Memory host(src_place_, src_place_.pinned, bytes_, src_stream);
     pull(host.data(), src_stream);
     push(host.data(), stream);
@@ -54,6 +55,13 @@ class TransferStep : public Step {
   bool can_capture() const override { return false; }
 
  private:
+  bool from_peer(void* stream, void* src_stream) const {
+    src_place_.device.make_current();
+    src_place_.device.synchronize_stream(src_stream);
+    place().device.make_current();
+    place().device.synchronize_stream(stream);
+    return place().device.copy_from_peer(data(0), src_place_.device, data(1), bytes_);
+  }
   void push(const void* host, void* stream) const {
     copy(place().device, data(0), host, INFINIRT_MEMCPY_H2D, stream);
   }

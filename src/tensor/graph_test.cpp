@@ -226,7 +226,7 @@ TEST_P(Graph, ReplaysOnTheStreamOfTheThread) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, Graph, testing::ValuesIn(all_devices()),
-                         [](const auto& info) { return Device::toString(info.param.getType()); });
+                         [](const auto& info) { return test_name(info.param); });
 
 TEST(Recording, IsPerThreadAndSaysWhenItIsMisused) {
   const auto bad = INFINI_STATUS_BAD_PARAM;
@@ -265,17 +265,17 @@ TEST(Recording, PrintsWhatTensorsHoldNow) {
   EXPECT_EQ(stopGraphRecording()->size(), 0u);
 }
 
-TEST(Replay, AllocatesNothingOnTheCpu) {
+TEST(Replay, AMillionTimesGrowsNothingOnTheCpu) {
   const Tensor x = iota({4, 6});
   startGraphRecording();
   Tensor t = x;
-  for (int i = 0; i < 20; ++i) t = op::rearrange(t->permute({1, 0}));
+  for (int i = 0; i < 2; ++i) t = op::rearrange(t->permute({1, 0}));
   const auto graph = stopGraphRecording();
   graph->run();
   const auto stats = context::memoryStats(Device::cpu());
   const auto lookups = context::opCacheStats();
   const int64_t before = infini::test::allocation_count();
-  for (int i = 0; i < 50000; ++i) graph->run();
+  for (int i = 0; i < 1000000; ++i) graph->run();
   EXPECT_EQ(infini::test::allocation_count(), before);
   EXPECT_EQ(context::memoryStats(Device::cpu()).allocations, stats.allocations);
   EXPECT_EQ(context::opCacheStats().hits, lookups.hits);

@@ -170,7 +170,7 @@ TEST_P(Operations, WorkspacesComeFromThePool) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, Operations, testing::ValuesIn(all_devices()),
-                         [](const auto& info) { return Device::toString(info.param.getType()); });
+                         [](const auto& info) { return test_name(info.param); });
 
 }  // namespace
 }  // namespace infinicore

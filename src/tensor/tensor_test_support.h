@@ -1,8 +1,10 @@
 // What the tests of the C++ layer share.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "infinicore.hpp"
@@ -43,12 +45,17 @@ inline std::vector<float> elements(const Tensor& tensor) {
   return values;
 }
 
-// The CPU, and the first device of every other kind that is here.
+// The CPU, and the first two devices of every other kind that is here.
 inline std::vector<Device> all_devices() {
   std::vector<Device> devices;
   for (int kind = 0; kind < INFINI_DEVICE_TYPE_COUNT; ++kind)
-    if (context::getDeviceCount(Device::Type(kind)) > 0) devices.emplace_back(Device::Type(kind));
+    for (size_t i = 0; i < std::min<size_t>(2, context::getDeviceCount(Device::Type(kind))); ++i)
+      devices.emplace_back(Device::Type(kind), i);
   return devices;
+}
+
+inline std::string test_name(const Device& device) {
+  return Device::toString(device.getType()) + "_" + std::to_string(device.getIndex());
 }
 
 }  // namespace infinicore

@@ -139,6 +139,13 @@ void GpuDevice::copy_async(void* dst, const void* src, size_t bytes, infinirtMem
         bytes, " bytes from ", src, " to ", dst, " as kind ", kind, " on stream ", stream);
 }
 
+bool GpuDevice::copy_from_peer(void* dst, const Device& from, const void* src, size_t bytes) {
+  check(copy_peer(dst, id(), src, from.id(), bytes), "cannot copy ", bytes, " bytes from ", src,
+        " on device ", from.id(), " to ", dst, " on device ", id());
+  finish_default_stream();
+  return true;
+}
+
 void GpuDevice::set(void* p, int value, size_t bytes) {
   check(gpu::set(p, value, bytes), "cannot set ", bytes, " bytes at ", p);
   finish_default_stream();

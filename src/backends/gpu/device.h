@@ -39,6 +39,7 @@ class GpuDevice final : public Device {
   void* allocate_async(size_t bytes, void* stream) override;
   void free_async(void* p, void* stream) override;
   void copy(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind) override;
+  bool copy_from_peer(void* dst, const Device& from, const void* src, size_t bytes) override;
   void copy_async(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind,
                   void* stream) override;
   void set(void* p, int value, size_t bytes) override;

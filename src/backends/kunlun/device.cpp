@@ -202,6 +202,12 @@ void Device::copy(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t
     check(xpu_memcpy(dst, src, bytes, direction(kind)), "xpu_memcpy", " of ", bytes, " bytes");
 }
 
+bool Device::copy_from_peer(void* dst, const infini::Device& from, const void* src, size_t bytes) {
+  check(xpu_memcpy_peer(id(), dst, from.id(), src, bytes), "xpu_memcpy_peer", " of ", bytes,
+        " bytes from device ", from.id());
+  return true;
+}
+
 void Device::copy_async(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind,
                         void* stream) {
   if (kind == INFINIRT_MEMCPY_H2H) {

@@ -50,6 +50,8 @@ class Device final : public infini::Device {
   void free_async(void* p, void* stream) override;
   // Waits for the default stream; the runtime's own copy waits for none but that, and only to host.
   void copy(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind) override;
+  bool copy_from_peer(void* dst, const infini::Device& from, const void* src,
+                      size_t bytes) override;
   void copy_async(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind,
                   void* stream) override;
   void set(void* p, int value, size_t bytes) override;

@@ -85,6 +85,9 @@ inline Status free_host(void* p) { return cudaFreeHost(p); }
 inline Status allocate_async(void** p, size_t n, Stream s) { return cudaMallocAsync(p, n, s); }
 inline Status free_async(void* p, Stream s) { return cudaFreeAsync(p, s); }
 inline Status copy(void* d, const void* s, size_t n, CopyKind k) { return cudaMemcpy(d, s, n, k); }
+inline Status copy_peer(void* dst, int dst_device, const void* src, int src_device, size_t bytes) {
+  return cudaMemcpyPeer(dst, dst_device, src, src_device, bytes);
+}
 inline Status copy_async(void* dst, const void* src, size_t bytes, CopyKind kind, Stream stream) {
   return cudaMemcpyAsync(dst, src, bytes, kind, stream);
 }
