@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t enough_column_bytes = 1024, enough_row_bytes = 512;
 constexpr int64_t short_column_bytes = 256;
 constexpr int64_t least_chunk_lines = 32;
-constexpr int64_t longest_prefetched = 2048;
+constexpr int64_t page_bytes = 4096;
 
 bool is_word(int64_t bytes) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
@@ -101,27 +101,36 @@ TileSchedule::Store choose_store(const TileSchedule& schedule, int64_t bytes, co
   return schedule.columns.front().dst_step == run ? Store::staged : Store::cached;
 }
 
-// As few strips as the limit allows, of equal size in whole lines of src.
-int64_t choose_strip(const TileSchedule& schedule) {
-  int64_t limit = schedule.word == 1 ? max_strip : max_strip_of_words;
-  if (schedule.store == TileSchedule::Store::staged)
-    limit = std::min(limit, staging_bytes / (schedule.row_count * schedule.word));
-  else if (schedule.store == TileSchedule::Store::streamed && !schedule.aligned)
-    limit = max_skewed_strip;
-  const int64_t strips = ceil_div(schedule.column_count, limit);
-  const int64_t even = round_up(ceil_div(schedule.column_count, strips), line_bytes / schedule.word);
-  return std::min({even, limit, schedule.column_count});
+// As few parts as the limit allows, of equal size in whole units.
+int64_t even_part(int64_t count, int64_t limit, int64_t unit) {
+  const int64_t parts = ceil_div(count, limit);
+  return std::min({round_up(ceil_div(count, parts), unit), limit, count});
 }
 
-// All rows, unless the threads would have too little to share.
+int64_t choose_strip(const TileSchedule& schedule) {
+  int64_t limit = max_strip;
+  if (schedule.store == TileSchedule::Store::staged)
+    limit = std::min(limit, staging_bytes / (schedule.row_count * schedule.word));
+  return even_part(schedule.column_count, limit, line_bytes / schedule.word);
+}
+
+// What the hardware fetches beyond the end of a strip, up to the end of the page, should still be in the
+// cache when the next strip is walked: then a task has no more than max_chunk rows.
+bool leaves_lines_behind(const TileSchedule& schedule) {
+  return schedule.store == TileSchedule::Store::streamed && schedule.strips() > 1 &&
+         schedule.strip * schedule.word < page_bytes;
+}
+
+// All rows that may be, but enough tasks for the threads to share.
 int64_t choose_chunk(const TileSchedule& schedule, int threads) {
-  if (threads <= 1 || schedule.store == TileSchedule::Store::staged) return schedule.row_count;
+  if (schedule.store == TileSchedule::Store::staged) return schedule.row_count;
   const int64_t unit = line_bytes / schedule.word;
   const int64_t others = schedule.outer_count * schedule.strips();
-  const int64_t wanted = ceil_div(4 * threads, others);
   const int64_t most = std::max<int64_t>(1, schedule.row_count / (unit * least_chunk_lines));
-  return std::min(schedule.row_count,
-                  round_up(ceil_div(schedule.row_count, std::min(wanted, most)), unit));
+  const int64_t wanted = threads <= 1 ? 1 : std::min(ceil_div(4 * threads, others), most);
+  const int64_t shared = round_up(ceil_div(schedule.row_count, wanted), unit);
+  const int64_t limit = leaves_lines_behind(schedule) ? std::min(shared, max_chunk) : shared;
+  return even_part(schedule.row_count, limit, unit);
 }
 
 }  // namespace
@@ -151,8 +160,6 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.store = choose_store(schedule, bytes, policy);
   schedule.strip = choose_strip(schedule);
   schedule.chunk = choose_chunk(schedule, threads_for(bytes, policy));
-  schedule.prefetched = schedule.store != TileSchedule::Store::cached && schedule.word > 1 &&
-                        schedule.strip * schedule.word <= longest_prefetched;
   return schedule;
 }
 
@@ -208,7 +215,7 @@ std::string to_string(const TileSchedule& schedule) {
   print_loops(text, "columns", schedule.columns);
   text << schedule.tasks() << " tasks of " << schedule.chunk << " rows x " << schedule.strip
        << " columns of " << schedule.word << " bytes, " << stores[static_cast<int>(schedule.store)]
-       << (schedule.aligned ? ", whole lines" : "") << (schedule.prefetched ? ", prefetched" : "");
+       << (schedule.aligned ? ", whole lines" : "");
   return text.str();
 }
 

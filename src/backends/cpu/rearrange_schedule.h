@@ -26,7 +26,8 @@ int threads_for(int64_t bytes, const Policy& policy);
 
 // Two groups of loops are walked together: `rows` are contiguous in dst, `columns` in src. A panel of
 // 64 / word rows (one line of dst) is walked along a strip of columns, so that src is read in a few
-// long ascending streams; then the next panel, so that every column's run in dst grows.
+// long ascending streams; then the next panel, so that every column's run in dst grows; after a chunk
+// of rows the next strip.
 struct TileSchedule {
   // How the lines reach dst: staged means that short runs are first put together in a buffer.
   enum class Store { cached, streamed, staged };
@@ -39,7 +40,6 @@ struct TileSchedule {
   int64_t strip = 0;  // columns of one task
   int64_t chunk = 0;  // rows of one task; a multiple of 64 / word unless it is all of them
   Store store = Store::cached;
-  bool prefetched = false;  // short strips: the hardware sees no streams in them
   bool aligned = false;     // every dst step outside of a run is a multiple of a line
 
   int64_t strips() const { return (column_count + strip - 1) / strip; }
@@ -47,9 +47,10 @@ struct TileSchedule {
   int64_t tasks() const { return outer_count * strips() * chunks(); }
 };
 
-// Columns of a strip: as many dst pages as the TLB can hold; bytes need longer strips all the same.
-constexpr int64_t max_strip = 2048, max_strip_of_words = 1024;
-constexpr int64_t max_skewed_strip = 1024;  // their carried lines lie on the stack
+// Columns of a strip: as many dst pages as the TLB can hold.
+constexpr int64_t max_strip = 1024;
+// Rows of a task whose strip is less than a page of src.
+constexpr int64_t max_chunk = 1024;
 constexpr int64_t staging_bytes = 24 << 10;
 
 // Null when the plan is no transposition of words.

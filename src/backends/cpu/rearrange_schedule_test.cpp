@@ -34,7 +34,7 @@ Points points_of(const RearrangePlan& plan) {
 Points points_of(const TileSchedule& s) {
   Points points;
   for (int64_t task = s.tasks(); task-- > 0;) {
-    const int64_t row = task % s.chunks() * s.chunk, column = task / s.chunks() % s.strips() * s.strip;
+    const int64_t column = task % s.strips() * s.strip, row = task / s.strips() % s.chunks() * s.chunk;
     const int64_t rows = std::min(s.chunk, s.row_count - row);
     const int64_t columns = std::min(s.strip, s.column_count - column);
     std::vector<int64_t> src(static_cast<size_t>(rows)), dst(static_cast<size_t>(columns));

@@ -200,7 +200,9 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange u8 4x100x100x3 perm=0,3,1,2", "rearrange f32 300x24 perm=1,0",
         "rearrange u8 24x3000 perm=1,0", "rearrange f32 5x3001 perm=1,0",
         "rearrange f32 200x300 dst=1,200 src=-300,-1", "rearrange f64 77x1301 dst=1,80 src=1310,1",
-        "rearrange f32 2000x513 perm=1,0", "rearrange f16 1500x1030 perm=1,0"})
+        "rearrange f32 2000x513 perm=1,0", "rearrange f16 1500x1030 perm=1,0",
+        "rearrange u8 2112x1152 perm=1,0", "rearrange u8 1201x2051 perm=1,0",
+        "rearrange f16 1088x2304 perm=1,0", "rearrange u8 2112x300 dst=1,2112 src=-320,1"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
 }
 

@@ -48,21 +48,21 @@ class Tiles final : public Kernel {
   // tasks.
   template <class Body>
   void for_tasks(int64_t begin, int64_t end, Body body) const {
-    int64_t chunk = 0, strip = 0, nest = 0;
+    int64_t strip = 0, chunk = 0, nest = 0;
     if (begin != 0) {
-      chunk = begin % chunks_;
-      strip = begin / chunks_ % strips_;
-      nest = begin / chunks_ / strips_;
+      strip = begin % strips_;
+      chunk = begin / strips_ % chunks_;
+      nest = begin / strips_ / chunks_;
     }
     NestCursor outer(schedule_.outer, nest);
     for (int64_t task = begin; task < end; ++task) {
       const int64_t column = strip * schedule_.strip, row = chunk * schedule_.chunk;
       body(column, std::min(schedule_.strip, schedule_.column_count - column), row,
            std::min(schedule_.chunk, schedule_.row_count - row), outer);
-      if (++chunk < chunks_) continue;
-      chunk = 0;
       if (++strip < strips_) continue;
       strip = 0;
+      if (++chunk < chunks_) continue;
+      chunk = 0;
       outer.advance();
     }
   }
@@ -91,7 +91,7 @@ class Tiles final : public Kernel {
       panel.last = left <= unit;
       if (!panel.last) take_rows(cursor, offsets[turn ^ 1], std::min(unit, left - unit));
       panel.src_of_row = offsets[turn];
-      panel.next_of_row = panel.last || !schedule_.prefetched ? nullptr : offsets[turn ^ 1];
+      panel.next_of_row = panel.last || schedule_.store == Store::cached ? nullptr : offsets[turn ^ 1];
       kernel(panel);
       panel.first = false;
       panel.dst += line_bytes;
@@ -119,21 +119,18 @@ class Tiles final : public Kernel {
   }
 
   void run_skewed(char* dst, const char* src, int64_t begin, int64_t end) const {
-    alignas(line_bytes) char carry[max_skewed_strip * line_bytes];
+    alignas(line_bytes) char carry[max_strip * line_bytes];
     Columns columns;
     for_tasks(begin, end, [&](int64_t column, int64_t count, int64_t row, int64_t rows,
                               const NestCursor& outer) {
       columns.want(schedule_, column, count);
-      // A schedule in whole lines may have longer strips than the carried lines have room.
-      for (int64_t part = 0; part < count; part += max_skewed_strip) {
-        Panel panel{};
-        panel.dst = dst + outer.dst + row * schedule_.word;
-        panel.dst_of_column = columns.dst + part;
-        panel.src = src + outer.src + (column + part) * schedule_.word;
-        panel.columns = std::min(max_skewed_strip, count - part);
-        panel.carry = carry;
-        run_panels(kernels_.skewed, panel, row, rows);
-      }
+      Panel panel{};
+      panel.dst = dst + outer.dst + row * schedule_.word;
+      panel.dst_of_column = columns.dst;
+      panel.src = src + outer.src + column * schedule_.word;
+      panel.columns = count;
+      panel.carry = carry;
+      run_panels(kernels_.skewed, panel, row, rows);
     });
     streaming_fence();
   }

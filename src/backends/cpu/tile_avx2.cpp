@@ -17,10 +17,10 @@ struct Avx2 {
   };
 
   static type gather(const char* const (&p)[4]) {
-    return {two(load(p[0]), load(p[1])), two(load(p[2]), load(p[3]))};
+    return {two(load_lane(p[0]), load_lane(p[1])), two(load_lane(p[2]), load_lane(p[3]))};
   }
   static type gather_partial(const char* const (&p)[4], int bytes) {
-    return {two(load(p[0], bytes), load(p[1], bytes)), two(load(p[2], bytes), load(p[3], bytes))};
+    return {two(load_lane(p[0], bytes), load_lane(p[1], bytes)), two(load_lane(p[2], bytes), load_lane(p[3], bytes))};
   }
   template <int word>
   static type zip_low(const type& a, const type& b) {
@@ -42,6 +42,10 @@ struct Avx2 {
     return {_mm256_permute2x128_si256(a.low, a.high, 0x31),
             _mm256_permute2x128_si256(b.low, b.high, 0x31)};
   }
+  static type load(const char* src) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(src)),
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + 32))};
+  }
   static void store(char* dst, const type& v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), v.low);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + 32), v.high);
@@ -57,13 +61,13 @@ struct Avx2 {
   }
 
  private:
-  static __m128i load(const char* p) {
+  static __m128i load_lane(const char* p) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
-  static __m128i load(const char* p, int bytes) {
+  static __m128i load_lane(const char* p, int bytes) {
     alignas(16) char part[16] = {};
     std::memcpy(part, p, static_cast<size_t>(bytes));
-    return load(part);
+    return load_lane(part);
   }
   static __m256i two(__m128i low, __m128i high) {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);

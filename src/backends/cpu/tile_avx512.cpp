@@ -15,7 +15,7 @@ struct Avx512 {
   using type = __m512i;
 
   static type gather(const char* const (&p)[4]) {
-    __m512i v = _mm512_castsi128_si512(load(p[0]));
+    __m512i v = _mm512_castsi128_si512(load_lane(p[0]));
     v = with_lane(v, p[1], 0x00f0);
     v = with_lane(v, p[2], 0x0f00);
     return with_lane(v, p[3], 0xf000);
@@ -47,6 +47,7 @@ struct Avx512 {
   }
   static type even_lanes(type a, type b) { return _mm512_shuffle_i32x4(a, b, 0x88); }
   static type odd_lanes(type a, type b) { return _mm512_shuffle_i32x4(a, b, 0xdd); }
+  static type load(const char* src) { return _mm512_loadu_si512(src); }
   static void store(char* dst, type v) { _mm512_storeu_si512(dst, v); }
   static void store_partial(char* dst, type v, int bytes) {
     _mm512_mask_storeu_epi8(dst, low_bytes(bytes), v);
@@ -56,7 +57,7 @@ struct Avx512 {
   }
 
  private:
-  static __m128i load(const char* p) {
+  static __m128i load_lane(const char* p) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
   // A masked broadcast from memory runs on two ports. The intrinsic becomes a load and a shuffle,
@@ -128,19 +129,11 @@ void run_skewed_edge(const Panel& p, int64_t begin) {
 
 template <int word>
 void run_skewed(const Panel& p) {
-  constexpr int L = 16 / word, rows = 4 * L, unit = word < 4 ? word : 4;
+  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
   if (p.first || p.last) return run_skewed_edge<word>(p, 0);
   const auto* index = reinterpret_cast<const char*>(ascending<unit>.bytes) + 64;
-  const char* row[rows];
-  for (int r = 0; r < rows; ++r) row[r] = p.src + p.src_of_row[r];
-  const int64_t whole = p.columns / L * L;
-  const int64_t *column = p.dst_of_column, *next = p.next_of_row;
-  char* const dst = p.dst;
   auto* carry = reinterpret_cast<__m512i*>(p.carry);
-  for (int64_t c = 0; c < whole; c += L) {
-    __m512i v[L];
-    if (next != nullptr) prefetch_rows<word>(p.src, next, c * word);
-    load_whole_block<Avx512, word>(v, row, c * word);
+  const auto emit = [dst = p.dst, column = p.dst_of_column, carry, index](int64_t c, const __m512i* v) {
     for (int k = 0; k < L; ++k) {
       char* to = dst + column[c + k];
       const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) & 63);
@@ -148,8 +141,8 @@ void run_skewed(const Panel& p) {
       _mm512_store_si512(carry + c + k, v[k]);
       Avx512::stream(to - skew, joined<unit>(before, v[k], index - skew));
     }
-  }
-  run_skewed_edge<word>(p, whole);
+  };
+  run_skewed_edge<word>(p, walk_streamed<Avx512, word>(p, emit));
 }
 
 template <int word>

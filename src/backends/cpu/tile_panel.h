@@ -5,7 +5,7 @@
 // lane crossing) then leaves column c's elements of all rows in order in vector c.
 //
 // A Vector offers: lanes, type, gather(pointers), gather_partial(pointers, bytes per lane),
-// zip_low/zip_high<word>, store, store_partial(bytes) and stream; with four lanes also
+// zip_low/zip_high<word>, store, store_partial(bytes) and stream; with four lanes also load,
 // gather_pair(two pointers to 32 bytes), even_lanes and odd_lanes (two of the first, two of the second).
 //
 // The files that include this are compiled for their instruction set: everything here depends on
@@ -82,66 +82,160 @@ inline void store_block(const typename V::type* v, char* dst, const int64_t* col
   }
 }
 
-// Prefetches the next panel's share of the block at column byte `at`: four blocks in a row touch the
-// same lines, so each asks for a quarter of the rows.
+// Past the cache the panels of small words, which have many rows, are walked in tiles: two lines of
+// every row, row after row, are packed into L1, where no pitch makes them compete for the same set;
+// from there they are transposed while the lines of the next tile are fetched. The hardware would
+// follow only a few rows at once.
 template <int word>
-inline void prefetch_rows(const char* src, const int64_t* next, int64_t at) {
+struct Stage {
+  static constexpr int rows = 64 / word, width = 128, pitch = width + 64;
+  static constexpr int columns = width / word, blocks = width / 16;
+
+  template <class V>
+  void pack(const char* src, const int64_t* row) {
+    for (int r = 0; r < rows; ++r)
+      for (int line = 0; line < width; line += 64)
+        V::store(bytes + r * pitch + line, V::load(src + row[r] + line));
+  }
+  // Block b of the tile, transposed.
+  template <class V>
+  void load_block(typename V::type* v, int b) const {
+    constexpr int L = 16 / word;
+    for (int r = 0; r < L; ++r) {
+      const char* p[V::lanes];
+      for (int l = 0; l < V::lanes; ++l) p[l] = bytes + (l * L + r) * pitch + b * 16;
+      v[r] = V::gather(p);
+    }
+    transpose_lanes<V, word>(v);
+  }
+  // The share of block b in fetching a tile. Of unaligned rows the first line is there already.
+  static void fetch(const char* src, const int64_t* row, int b) {
+    for (int r = rows * b / blocks; r < rows * (b + 1) / blocks; ++r)
+      for (int line = 0; line < width; line += 64) __builtin_prefetch(src + row[r] + line + 63, 0, 3);
+  }
+
+  alignas(64) char bytes[rows * pitch];
+};
+
+// Calls emit(first column, vectors of L columns) for whole tiles of a panel that has all its rows.
+// Returns the columns that were done.
+template <class V, int word, class Emit>
+inline int64_t walk_tiles(const Panel& p, Emit emit) {
+  using Tile = Stage<word>;
+  constexpr int L = 16 / word;
+  Tile tile;
+  int64_t c = 0;
+  for (; c + Tile::columns <= p.columns; c += Tile::columns) {
+    tile.template pack<V>(p.src + c * word, p.src_of_row);
+    const bool inside = c + 2 * Tile::columns <= p.columns;
+    const int64_t* row = inside ? p.src_of_row : p.next_of_row;
+    const char* ahead = p.src + (inside ? (c + Tile::columns) * word : 0);
+    for (int b = 0; b < Tile::blocks; ++b) {
+      typename V::type v[L];
+      if (row != nullptr) Tile::fetch(ahead, row, b);
+      tile.template load_block<V>(v, b);
+      emit(c + b * L, v);
+    }
+  }
+  return c;
+}
+
+// Fetches the next panel's share of the block at column byte `at`: four blocks in a row touch the same
+// lines, so each asks for a quarter of the rows.
+template <int word>
+inline void fetch_rows(const char* src, const int64_t* next, int64_t at) {
   constexpr int L = 16 / word;
   const int64_t* row = next + at / 16 % 4 * L;
   for (int r = 0; r < L; ++r) __builtin_prefetch(src + row[r] + at, 0, 2);
 }
 
-// Whole lines and whole blocks: the loop that has to be fast.
-template <class V, int word, bool streamed>
-inline void run_whole_blocks(char* dst, const int64_t* column, int64_t columns, const char* src,
-                             const int64_t* row, const int64_t* next) {
-  constexpr int L = 16 / word;
-  const char* rows[V::lanes * L];
-  for (int r = 0; r < V::lanes * L; ++r) rows[r] = src + row[r];
+// The same straight from the rows, for whole blocks of columns. Strips longer than this are followed
+// by the hardware.
+constexpr int64_t longest_fetched = 2048;
+
+template <class V, int word, class Emit>
+inline int64_t walk_blocks(const Panel& p, int part, Emit emit) {
+  constexpr int L = 16 / word, part_rows = V::lanes * L;
+  const char* rows[part_rows];
+  for (int r = 0; r < part_rows; ++r) rows[r] = p.src + p.src_of_row[part * part_rows + r];
+  const char* const src = p.src;
+  const int64_t columns = p.columns;
+  const int64_t* const next = part == 0 && columns * word <= longest_fetched ? p.next_of_row : nullptr;
   int64_t c = 0;
   if constexpr (V::lanes == 4 && word > 1) {  // for bytes there are not registers enough
     for (; c + 2 * L <= columns; c += 2 * L) {
       typename V::type v[2 * L];
       if (next != nullptr) {
-        prefetch_rows<word>(src, next, c * word);
-        prefetch_rows<word>(src, next, c * word + 16);
+        fetch_rows<word>(src, next, c * word);
+        fetch_rows<word>(src, next, c * word + 16);
       }
       load_two_blocks<V, word>(v, rows, c * word);
-      store_block<V, streamed>(v, dst, column + c, 2 * L, 16 * V::lanes);
+      emit(c, v);
+      emit(c + L, v + L);
     }
   }
-  for (; c < columns; c += L) {
+  for (; c + L <= columns; c += L) {
     typename V::type v[L];
-    if (next != nullptr) prefetch_rows<word>(src, next, c * word);
+    if (next != nullptr) fetch_rows<word>(src, next, c * word);
     load_whole_block<V, word>(v, rows, c * word);
-    store_block<V, streamed>(v, dst, column + c, L, 16 * V::lanes);
+    emit(c, v);
+  }
+  return c;
+}
+
+// Whichever of the two is the faster one past the cache.
+template <class V, int word, class Emit>
+inline int64_t walk_streamed(const Panel& p, Emit emit) {
+  if constexpr (word < 4) return walk_tiles<V, word>(p, emit);
+  else return walk_blocks<V, word>(p, 0, emit);
+}
+
+// Stores whole vectors. By value: the stores might change anything that is read through a reference.
+template <class V, int word, bool streamed>
+inline auto lines_of(char* dst, const int64_t* column) {
+  return [dst, column](int64_t c, const typename V::type* v) {
+    store_block<V, streamed>(v, dst, column + c, 16 / word, 16 * V::lanes);
+  };
+}
+
+// What is left of a panel: columns from c on.
+template <class V, int word, bool streamed>
+inline void run_edge(const Panel& p, int part, int64_t c, int bytes) {
+  constexpr int L = 16 / word, part_rows = V::lanes * L, full = 16 * V::lanes;
+  for (typename V::type v[L]; c < p.columns; c += L) {
+    const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
+    load_block<V, word>(v, p.src + c * word, p.src_of_row + part * part_rows, columns);
+    store_block<V, streamed>(v, p.dst + part * full, p.dst_of_column + c, columns, bytes);
   }
 }
 
-template <class V, int word, bool streamed>
-void run_panel(const Panel& p) {
+// Vectors of fewer lanes than a line has take a panel in parts.
+template <class V, int word>
+void run_cached(const Panel& p) {
   constexpr int L = 16 / word, part_rows = V::lanes * L, full = 16 * V::lanes;
   for (int part = 0; part * part_rows < p.rows; ++part) {
     const int left = (p.rows - part * part_rows) * word, bytes = left < full ? left : full;
-    char* dst = p.dst + part * full;
-    const int64_t* row = p.src_of_row + part * part_rows;
     int64_t c = 0;
-    if (bytes == full) {
-      c = p.columns / L * L;
-      run_whole_blocks<V, word, streamed>(dst, p.dst_of_column, c, p.src, row,
-                                          part == 0 ? p.next_of_row : nullptr);
-    }
-    for (typename V::type v[L]; c < p.columns; c += L) {
-      const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
-      load_block<V, word>(v, p.src + c * word, row, columns);
-      store_block<V, streamed>(v, dst, p.dst_of_column + c, columns, bytes);
-    }
+    if (bytes == full)
+      c = walk_blocks<V, word>(p, part, lines_of<V, word, false>(p.dst + part * full, p.dst_of_column));
+    run_edge<V, word, false>(p, part, c, bytes);
   }
 }
 
 template <class V, int word>
+void run_streamed(const Panel& p) {
+  static_assert(V::lanes == 4);
+  constexpr int L = 16 / word;
+  int64_t c = 0;
+  if (p.rows == 4 * L)
+    c = walk_streamed<V, word>(p, lines_of<V, word, true>(p.dst, p.dst_of_column));
+  run_edge<V, word, true>(p, 0, c, p.rows * word);
+}
+
+template <class V, int word>
 PanelKernels panel_kernels_of() {
-  return {run_panel<V, word, false>, run_panel<V, word, true>, nullptr};
+  if constexpr (V::lanes == 4) return {run_cached<V, word>, run_streamed<V, word>, nullptr};
+  else return {run_cached<V, word>, run_cached<V, word>, nullptr};
 }
 
 template <class V>
