@@ -1,4 +1,4 @@
-// The CPU's two plain copies.
+// The CPU's two plain copies, and a plain read.
 #include "bench/copy_limit.h"
 
 #include <cstdint>
@@ -33,6 +33,20 @@ void stream_range(char* dst, const char* src, size_t bytes) {
 #endif
 }
 
+// Eight independent sums, so that the reads and not the additions are waited for.
+uint64_t sum_of(const char* src, size_t bytes) {
+  uint64_t sums[8] = {};
+  for (size_t i = 0; i + 64 <= bytes; i += 64)
+    for (size_t j = 0; j < 8; ++j) {
+      uint64_t word;
+      std::memcpy(&word, src + i + 8 * j, 8);
+      sums[j] += word;
+    }
+  uint64_t total = 0;
+  for (const uint64_t sum : sums) total += sum;
+  return total;
+}
+
 // Whole pages to each thread.
 template <class Copy>
 void divide(void* dst, const void* src, size_t bytes, int threads, Copy copy) {
@@ -54,6 +68,13 @@ void memcpy_copy(void* dst, const void* src, size_t bytes, int threads) {
 
 void streaming_copy(void* dst, const void* src, size_t bytes, int threads) {
   divide(dst, src, bytes, threads, stream_range);
+}
+
+void read_all(const void* src, size_t bytes, int threads) {
+  divide(nullptr, src, bytes, threads, [](char*, const char* from, size_t size) {
+    [[maybe_unused]] static volatile uint64_t seen;
+    if (const uint64_t sum = sum_of(from, size); sum == 1) seen = sum;  // so that it is not dropped
+  });
 }
 
 }  // namespace infini::bench

@@ -10,4 +10,7 @@ namespace infini::bench {
 void memcpy_copy(void* dst, const void* src, size_t bytes, int threads);
 void streaming_copy(void* dst, const void* src, size_t bytes, int threads);
 
+// Reads every byte once; what a product that streams its weights could reach.
+void read_all(const void* src, size_t bytes, int threads);
+
 }  // namespace infini::bench

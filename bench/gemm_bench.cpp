@@ -1,4 +1,4 @@
-// Gemm measurements: ours and the peer in turns, and how near both limits that is.
+// Gemm measurements: ours and the peers in turns, and how near both limits that is.
 #include "bench/gemm_bench.h"
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 namespace infini::bench {
 namespace {
 
+constexpr double threads_calm_down = 0.02;  // seconds after which a library's threads no longer spin
 constexpr int64_t beyond_caches = int64_t{256} << 20;  // operands are rotated through this much
 
 // Copies of an operand one after another, so that a weight matrix comes from memory, as in use.
@@ -56,20 +57,23 @@ std::string verify(const harness::GemmProblem& problem) {
 }
 
 void print_header(const GemmLimits& limits, infiniDtype_t dtype) {
-  std::printf("\n%s: at most %.4g GFLOP/s and %.4g GB/s here\n%-34s %10s %9s %6s %6s %10s %6s  %s\n",
+  std::printf("\n%s: at most %.4g GFLOP/s and %.4g GB/s here\n%-27s %8s %7s %6s %6s %9s %6s  %-10s %s\n",
               dtype_name(dtype), limits.flops_per_second * 1e-9, limits.bytes_per_second * 1e-9,
-              "case", "GFLOP/s", "GB/s", "bound", "of it", "peer", "ratio", "candidate");
+              "case", "GFLOP/s", "GB/s", "bound", "of it", "best peer", "ratio", "candidate", "peers");
 }
 
 void print_row(const GemmRow& row) {
-  std::printf("%-34s %10.1f %9.1f %6s %6.2f ", row.name.c_str(), row.flops / row.seconds * 1e-9,
+  std::printf("%-27s %8.1f %7.1f %6s %6.2f ", row.name.c_str(), row.flops / row.seconds * 1e-9,
               row.bytes / row.seconds * 1e-9, row.byte_bound ? "bytes" : "flops",
               row.limit_seconds / row.seconds);
-  if (row.peer_seconds > 0)
-    std::printf("%10.1f %6.2f  ", row.flops / row.peer_seconds * 1e-9, row.peer_seconds / row.seconds);
+  if (const double best = row.best_peer(); best > 0)
+    std::printf("%9.1f %6.2f  ", row.flops / best * 1e-9, best / row.seconds);
   else
-    std::printf("%10s %6s  ", "-", "-");
-  std::printf("%s%s\n", row.candidate.c_str(), row.verified ? "" : "  WRONG RESULT");
+    std::printf("%9s %6s  ", "-", "-");
+  std::printf("%-10s", row.candidate.c_str());
+  for (const PeerTime& peer : row.peers)
+    std::printf(" %s %.1f", peer.name.c_str(), row.flops / peer.seconds * 1e-9);
+  std::printf("%s\n", row.verified ? "" : "  WRONG RESULT");
   std::fflush(stdout);
 }
 
@@ -113,17 +117,22 @@ void GemmBench::measure(const std::string& name, const std::string& text) {
   sides.push_back({[&] {
     op.run(workspace.get(), bytes, c.next(), a.next(), b.next(), problem.alpha, problem.beta, nullptr);
   }});
-  char* const other_c = c.next();
-  if (device.kind() == INFINI_DEVICE_CPU && openblas_peer(problem, other_c, a.next(), b.next()))
-    sides.push_back({[&] { openblas_peer(problem, other_c, a.next(), b.next())(); }});
-  bench::measure(device, sides, options_.seconds);
+  std::vector<std::unique_ptr<GemmPeer>> peers;
+  if (device.kind() == INFINI_DEVICE_CPU) peers = gemm_peers(problem);
+  for (const auto& peer : peers) sides.push_back({[&] { peer->run(c.next(), a.next(), b.next()); }});
+  bench::measure(device, sides, options_.seconds, peers.empty() ? 0 : threads_calm_down);
   row.seconds = sides[0].median();
-  if (sides.size() > 1) row.peer_seconds = sides[1].median();
+  for (size_t i = 0; i < peers.size(); ++i) row.peers.push_back({peers[i]->name(), sides[i + 1].median()});
   const double arithmetic = row.flops / limits.flops_per_second, memory = row.bytes / limits.bytes_per_second;
   row.byte_bound = memory > arithmetic;
   row.limit_seconds = std::max(arithmetic, memory);
   print_row(row);
   rows_.push_back(std::move(row));
+}
+
+double GemmRow::best_peer() const {
+  const auto faster = [](const PeerTime& x, const PeerTime& y) { return x.seconds < y.seconds; };
+  return peers.empty() ? 0 : std::min_element(peers.begin(), peers.end(), faster)->seconds;
 }
 
 bool GemmBench::all_verified() const {
@@ -138,7 +147,10 @@ void GemmBench::write_json(const std::string& path) const {
     file << (i ? ",\n" : "\n") << " {\"name\": \"" << row.name << "\", \"problem\": \"" << row.problem
          << "\", \"device\": \"" << row.device << "\", \"candidate\": \"" << row.candidate
          << "\", \"gflops\": " << row.flops / row.seconds * 1e-9 << ", \"seconds\": " << row.seconds
-         << ", \"peer_seconds\": " << row.peer_seconds << ", \"of_limit\": "
+         << ", \"peer_seconds\": {";
+    for (size_t j = 0; j < row.peers.size(); ++j)
+      file << (j ? ", " : "") << "\"" << row.peers[j].name << "\": " << row.peers[j].seconds;
+    file << "}, \"of_limit\": "
          << row.limit_seconds / row.seconds << ", \"verified\": " << (row.verified ? "true" : "false")
          << "}";
   }

@@ -1,4 +1,4 @@
-// Measuring gemm problems on the current device against its limits and a peer.
+// Measuring gemm problems on the current device against its limits and other libraries.
 #pragma once
 
 #include <map>
@@ -10,10 +10,16 @@
 
 namespace infini::bench {
 
+struct PeerTime {
+  std::string name;
+  double seconds;
+};
+
 struct GemmRow {
   std::string name, problem, device, candidate;
-  double flops = 0, bytes = 0;
-  double seconds = 0, peer_seconds = 0;  // 0: no peer
+  double flops = 0, bytes = 0, seconds = 0;
+  std::vector<PeerTime> peers = {};
+  double best_peer() const;  // its seconds; 0: no peer
   double limit_seconds = 0;              // the larger of the arithmetic and the memory time
   bool byte_bound = false, verified = true;
 };

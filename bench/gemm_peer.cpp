@@ -1,4 +1,4 @@
-// Calling OpenBLAS through the CBLAS interface.
+// The peers that speak CBLAS: OpenBLAS, BLIS and MKL.
 #include "bench/gemm_peer.h"
 
 #include <dlfcn.h>
@@ -15,55 +15,96 @@ namespace {
 
 enum { row_major = 101, no_transpose = 111, transpose = 112 };  // of cblas.h
 
-template <class T>
-using GemmFunction = void (*)(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*, int);
+// A library, and the variable that tells it which processor (or threading) this is: each of them
+// misjudges virtual machines in its own way. What the user has set stays.
+struct Library {
+  const char *name, *file, *other_file, *variable, *avx512_value, *set_threads;
+};
 
-void* open_library() {
-  if (cpu::isa() == cpu::Isa::avx512) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
-  for (const char* name : {"libopenblas.so.0", "libopenblas.so"})
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-  return nullptr;
+constexpr Library libraries[] = {
+    {"OpenBLAS", "libopenblas.so.0", "libopenblas.so", "OPENBLAS_CORETYPE", "SkylakeX", "openblas_set_num_threads"},
+    {"BLIS", "libblis.so.4", "libblis.so", "BLIS_ARCH_TYPE", "0", "bli_thread_set_num_threads"},
+    {"MKL", "libmkl_rt.so.3", "libmkl_rt.so.2", "MKL_THREADING_LAYER", "GNU", "MKL_Set_Num_Threads"},
+};
+constexpr size_t library_count = sizeof libraries / sizeof *libraries;
+
+void* open_library(const Library& library) {
+  if (cpu::isa() == cpu::Isa::avx512) setenv(library.variable, library.avx512_value, 0);
+  void* handle = dlopen(library.file, RTLD_NOW | RTLD_LOCAL);
+  return handle ? handle : dlopen(library.other_file, RTLD_NOW | RTLD_LOCAL);
 }
 
 // Null where the library or the function is missing.
-void* find(const char* name) {
-  static void* const library = open_library();
-  return library ? dlsym(library, name) : nullptr;
+void* find(size_t index, const char* name) {
+  static void* handles[library_count];
+  static bool tried[library_count];
+  if (!tried[index]) handles[index] = open_library(libraries[index]);
+  tried[index] = true;
+  return handles[index] ? dlsym(handles[index], name) : nullptr;
+}
+
+void set_threads(size_t index) {
+  void* function = find(index, libraries[index].set_threads);
+  if (function == nullptr) return;
+  const auto threads = thread_count();
+  if (libraries[index].name == std::string("BLIS")) reinterpret_cast<void (*)(int64_t)>(function)(threads);
+  else reinterpret_cast<void (*)(int)>(function)(threads);
 }
 
 template <class T>
-std::function<void()> calls(const GemmPlan& plan, GemmFunction<T> gemm, T alpha, T beta, void* c,
-                            const void* a, const void* b) {
-  const BlasMatrix mc = blas_matrix(plan.c, shape_of_c(plan)), ma = blas_matrix(plan.a, shape_of_a(plan)),
-                   mb = blas_matrix(plan.b, shape_of_b(plan));
-  if (!mc.addressable || mc.columns_first || !ma.addressable || !mb.addressable) return nullptr;
-  return [=] {
-    for (int64_t i = 0; i < plan.batch; ++i)
-      gemm(row_major, ma.columns_first ? transpose : no_transpose,
-           mb.columns_first ? transpose : no_transpose, static_cast<int>(plan.m),
-           static_cast<int>(plan.n), static_cast<int>(plan.k), alpha,
-           static_cast<const T*>(a) + i * ma.batch_stride, static_cast<int>(ma.leading),
-           static_cast<const T*>(b) + i * mb.batch_stride, static_cast<int>(mb.leading), beta,
-           static_cast<T*>(c) + i * mc.batch_stride, static_cast<int>(mc.leading));
-  };
+class BlasPeer final : public GemmPeer {
+ public:
+  using Function = void (*)(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*, int);
+  BlasPeer(const char* name, Function function, const harness::GemmProblem& problem)
+      : name_(name), function_(function), plan_(make_gemm_plan(problem.c, problem.a, problem.b)),
+        c_(blas_matrix(plan_.c, shape_of_c(plan_))), a_(blas_matrix(plan_.a, shape_of_a(plan_))),
+        b_(blas_matrix(plan_.b, shape_of_b(plan_))), alpha_(problem.alpha), beta_(problem.beta) {}
+
+  bool usable() const {
+    return c_.addressable && !c_.columns_first && a_.addressable && b_.addressable;
+  }
+  const char* name() const override { return name_; }
+  void run(void* c, const void* a, const void* b) override {
+    for (int64_t i = 0; i < plan_.batch; ++i)
+      function_(row_major, a_.columns_first ? transpose : no_transpose,
+                b_.columns_first ? transpose : no_transpose, static_cast<int>(plan_.m),
+                static_cast<int>(plan_.n), static_cast<int>(plan_.k), alpha_,
+                static_cast<const T*>(a) + i * a_.batch_stride, static_cast<int>(a_.leading),
+                static_cast<const T*>(b) + i * b_.batch_stride, static_cast<int>(b_.leading), beta_,
+                static_cast<T*>(c) + i * c_.batch_stride, static_cast<int>(c_.leading));
+  }
+
+ private:
+  const char* name_;
+  Function function_;
+  GemmPlan plan_;
+  BlasMatrix c_, a_, b_;
+  T alpha_, beta_;
+};
+
+template <class T>
+std::unique_ptr<GemmPeer> blas_peer(size_t index, const harness::GemmProblem& problem) {
+  void* function = find(index, sizeof(T) == 8 ? "cblas_dgemm" : "cblas_sgemm");
+  if (function == nullptr) return nullptr;
+  set_threads(index);
+  auto peer = std::make_unique<BlasPeer<T>>(
+      libraries[index].name, reinterpret_cast<typename BlasPeer<T>::Function>(function), problem);
+  return peer->usable() ? std::move(peer) : nullptr;
 }
 
 }  // namespace
 
-std::function<void()> openblas_peer(const harness::GemmProblem& problem, void* c, const void* a,
-                                    const void* b) {
-  const bool wide = problem.a.dtype == INFINI_DTYPE_F64;
-  if (!wide && problem.a.dtype != INFINI_DTYPE_F32) return nullptr;
-  void* function = find(wide ? "cblas_dgemm" : "cblas_sgemm");
-  if (function == nullptr) return nullptr;
-  using SetThreads = void (*)(int);
-  if (auto set = reinterpret_cast<SetThreads>(find("openblas_set_num_threads"))) set(thread_count());
-  const GemmPlan plan = make_gemm_plan(problem.c, problem.a, problem.b);
-  if (wide)
-    return calls<double>(plan, reinterpret_cast<GemmFunction<double>>(function), problem.alpha,
-                         problem.beta, c, a, b);
-  return calls<float>(plan, reinterpret_cast<GemmFunction<float>>(function), problem.alpha,
-                      problem.beta, c, a, b);
+std::vector<std::unique_ptr<GemmPeer>> gemm_peers(const harness::GemmProblem& problem) {
+  std::vector<std::unique_ptr<GemmPeer>> peers;
+  const auto add = [&](std::unique_ptr<GemmPeer> peer) {
+    if (peer) peers.push_back(std::move(peer));
+  };
+  for (size_t i = 0; i < library_count; ++i) {
+    if (problem.a.dtype == INFINI_DTYPE_F64) add(blas_peer<double>(i, problem));
+    if (problem.a.dtype == INFINI_DTYPE_F32) add(blas_peer<float>(i, problem));
+  }
+  add(onednn_peer(problem));
+  return peers;
 }
 
 }  // namespace infini::bench

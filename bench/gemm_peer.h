@@ -1,17 +1,27 @@
-// OpenBLAS as a peer of the CPU's gemm: opened at run time where it is installed, never linked.
+// Other people's gemm beside ours on the CPU: libraries that are opened at run time where they are
+// installed (LD_LIBRARY_PATH finds others), never linked.
 #pragma once
 
-#include <functional>
-#include <string>
+#include <memory>
+#include <vector>
 
 #include "harness/gemm_problem.h"
 
 namespace infini::bench {
 
-// The problem as calls of OpenBLAS on these pointers, or null: not installed, not f32 or f64, or
-// strides that a BLAS cannot read. It uses our number of threads, and is told the processor where it
-// would misjudge a virtual one (OPENBLAS_CORETYPE, unless set).
-std::function<void()> openblas_peer(const harness::GemmProblem& problem, void* c, const void* a,
-                                    const void* b);
+// One problem, prepared for one library.
+class GemmPeer {
+ public:
+  virtual ~GemmPeer() = default;
+  virtual const char* name() const = 0;
+  virtual void run(void* c, const void* a, const void* b) = 0;
+};
+
+// Every library that is here and takes this problem; they use our number of threads. OpenBLAS, BLIS
+// and MKL multiply f32 and f64, oneDNN f32, f16 and bf16.
+std::vector<std::unique_ptr<GemmPeer>> gemm_peers(const harness::GemmProblem& problem);
+
+// Null where the library is missing or declines.
+std::unique_ptr<GemmPeer> onednn_peer(const harness::GemmProblem& problem);
 
 }  // namespace infini::bench

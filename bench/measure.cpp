@@ -34,7 +34,7 @@ double Side::median() {
   return samples[samples.size() / 2];
 }
 
-void measure(Device& device, std::vector<Side>& sides, double seconds) {
+void measure(Device& device, std::vector<Side>& sides, double seconds, double settle) {
   // Long enough for the clock; on accelerators also for the gaps before the first launch to vanish.
   const double sample = device.kind() == INFINI_DEVICE_CPU ? 1e-4 : 2e-3;
   double round = 0;
@@ -42,13 +42,15 @@ void measure(Device& device, std::vector<Side>& sides, double seconds) {
     time_runs(device, side.body, 1);
     const double once = std::max(time_runs(device, side.body, 1), 1e-9);
     side.repeats = std::max<int64_t>(1, static_cast<int64_t>(sample / once));
-    round += once * static_cast<double>(side.repeats);
+    round += once * static_cast<double>(side.repeats) + settle;
   }
   const int rounds = static_cast<int>(std::clamp(seconds / round, 7.0, 1000.0));
   for (int i = 0; i < rounds; ++i)
-    for (Side& side : sides)
+    for (Side& side : sides) {
+      for (double spent = 0; spent < settle;) spent += time_runs(device, side.body, side.repeats);
       side.samples.push_back(time_runs(device, side.body, side.repeats) /
                              static_cast<double>(side.repeats));
+    }
 }
 
 }  // namespace infini::bench
