@@ -30,7 +30,7 @@ class Rotation {
         copies_(copies),
         memory_(device, static_cast<size_t>(bytes_ * copies)) {}
   char* next() {
-    at_ = (at_ + 1) % copies_;
+    if (++at_ >= copies_) at_ = 0;
     return memory_.get() + at_ * bytes_ - begin_ / 64 * 64 + (begin_ ? 64 : 0);
   }
   int64_t bytes() const { return bytes_; }

@@ -29,7 +29,9 @@ void run_tiles(const cpu::GemmKernels<T>& kernels, int64_t count) {
   alignas(64) static thread_local T a[k * cpu::most_tile_rows], b[k * widest],
       c[cpu::most_tile_rows * widest];
   const int cols = kernels.tile_vectors * kernels.lanes;
-  const cpu::TileCall<T> call{k, a, 0, 0, b, cols, c, cols, cols, 1, 0};
+  const cpu::TileCall<T> call{.k = k, .a = a, .a_row = 0, .a_col = 0, .b = b, .b_row = cols,
+                              .ahead = reinterpret_cast<const char*>(b), .ahead_step = 0, .c = c,
+                              .c_row = cols, .cols = cols, .alpha = 1, .beta = 0};
   for (int64_t i = 0; i < count; ++i) kernels.tile[1][kernels.tile_vectors - 1][kernels.tile_rows - 1](call);
 }
 

@@ -38,7 +38,9 @@ Gemm::Gemm(Device& device, const Layout& c, const Layout& a, const Layout& b,
       plan_(make_gemm_plan(c, a, b)),
       c_range_(byte_range(c)),
       a_range_(byte_range(a)),
-      b_range_(byte_range(b)) {
+      b_range_(byte_range(b)),
+      c_mask_(static_cast<uintptr_t>(dtype_bytes(c.dtype)) - 1),
+      ab_mask_(static_cast<uintptr_t>(dtype_bytes(a.dtype)) - 1) {
   if (element_count(c) > 0) kernel_ = make_kernel(device, plan_, options);
 }
 
@@ -82,11 +84,22 @@ void Gemm::require_operands(const void* c, const void* a, const void* b, float a
   require_apart(c, b, "b", plan_.b, b_range_);
 }
 
+bool Gemm::plainly_fine(const void* c, const void* a, const void* b) const {
+  const auto at_c = reinterpret_cast<uintptr_t>(c), at_a = reinterpret_cast<uintptr_t>(a),
+             at_b = reinterpret_cast<uintptr_t>(b);
+  const auto apart = [&](uintptr_t x, const ByteRange& range) {
+    const auto to = static_cast<intptr_t>(at_c), from = static_cast<intptr_t>(x);
+    return to + c_range_.end <= from + range.begin || from + range.end <= to + c_range_.begin;
+  };
+  return at_c != 0 && at_a != 0 && at_b != 0 && (at_c & c_mask_) == 0 &&
+         ((at_a | at_b) & ab_mask_) == 0 && apart(at_a, a_range_) && apart(at_b, b_range_);
+}
+
 void Gemm::run(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
                float alpha, float beta, void* stream) const {
   if (!kernel_) return;
   require_workspace(workspace, workspace_size);
-  require_operands(c, a, b, alpha);
+  if (!plainly_fine(c, a, b)) [[unlikely]] require_operands(c, a, b, alpha);
   device_->make_current();
   kernel_->run(workspace, c, a, b, alpha, beta, stream);
 }

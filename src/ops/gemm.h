@@ -31,6 +31,8 @@ class Gemm {
   const GemmKernel* kernel() const { return kernel_.get(); }
 
  private:
+  // True when require_operands() would surely have nothing to say.
+  bool plainly_fine(const void* c, const void* a, const void* b) const;
   void require_workspace(const void* workspace, size_t size) const;
   void require_aligned(const void* x, const char* name, infiniDtype_t dtype) const;
   void require_apart(const void* c, const void* x, const char* name, const GemmOperand& operand,
@@ -39,6 +41,7 @@ class Gemm {
   Device* device_;
   GemmPlan plan_;
   ByteRange c_range_, a_range_, b_range_;
+  uintptr_t c_mask_, ab_mask_;  // the address bits that an element's alignment forbids
   std::shared_ptr<const GemmKernel> kernel_;
 };
 

@@ -9,7 +9,7 @@ namespace infini::cpu {
 namespace {
 
 constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
-    {"tiny", is_tiny, make_tiny},
+    {"direct", is_small, make_direct},
 #if defined(__x86_64__)
     {"amx", fits_amx, make_amx},
 #endif

@@ -53,8 +53,8 @@ inline int memory_index(infiniDtype_t dtype) {
 inline bool is_f64(const GemmPlan& plan) { return plan.a.dtype == INFINI_DTYPE_F64; }
 
 // The candidates, see gemm.cpp.
-bool is_tiny(const infini::Device&, const GemmPlan& plan);
-std::unique_ptr<GemmKernel> make_tiny(const infini::Device&, const GemmPlan& plan);
+bool is_small(const infini::Device&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_direct(const infini::Device&, const GemmPlan& plan);
 bool fits_amx(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan& plan);
 bool is_skinny(const infini::Device&, const GemmPlan& plan);

@@ -1,13 +1,16 @@
-// The blocked gemm: any types and strides. C is cut into blocks, each a task for one thread; inside
-// a block, strips of A and panels of B are packed so that the tiles read them from near caches.
+// The blocked gemm: any types and strides. Strips of A and panels of B are packed (and widened to the
+// type of the arithmetic), so that the tiles read them from near caches.
 //
-// K is cut into pieces of fixed length and every element of C is summed by one thread in the order
-// of k: the bits do not depend on the number of threads.
+// Each operand is packed once. Where C has enough rows, all threads pack a piece of B together and then
+// take groups of rows, packing A's part for themselves; otherwise A is packed together, whole, and the
+// threads take groups of columns. K is cut into pieces of fixed length and every element of C is summed
+// in the order of k, so that the bits do not depend on the number of threads.
+#include "backends/cpu/gemm_blocked.h"
+
 #include <algorithm>
 #include <atomic>
 #include <sstream>
 
-#include "backends/cpu/gemm.h"
 #include "backends/cpu/parallel.h"
 #include "base/checked.h"
 #include "base/dtype.h"
@@ -16,12 +19,14 @@ namespace infini::cpu {
 namespace {
 
 constexpr int64_t line_bytes = 64;
-constexpr int64_t stack_bytes = 24 << 10;       // scratch up to here needs no workspace
 constexpr double flops_per_thread = 2.0e6;      // below this a thread costs more than it saves
-constexpr int64_t most_block_rows = 768, most_block_cols = 768;
-constexpr int64_t rows_at_once = 162;           // rows of A packed at a time: 162×384 f32 are 243 KB
+constexpr int64_t most_depth = 384;             // a piece of k
+constexpr int64_t most_group_bytes = 224 << 10; // of packed A that is used again and again
+constexpr int64_t most_panels = 8;              // of a group of columns: 384×8×48 f32 are 576 KB
+constexpr int64_t most_region_cols = 3072;      // of the B that is packed together
+constexpr int64_t most_a_bytes = 16 << 20;      // of the A that is packed together
+constexpr int64_t most_sum_bytes = 8 << 20;
 constexpr int64_t rows_packed_together = 8;
-constexpr int64_t depth_bytes = 1536;           // a piece of k: 384 f32
 
 // C must have unit columns to be written by the tiles; a C with unit rows is computed transposed.
 GemmPlan orient(const GemmPlan& plan) {
@@ -31,252 +36,280 @@ GemmPlan orient(const GemmPlan& plan) {
   return !unit_cols && unit_rows ? transposed(plan) : plan;
 }
 
-struct Blocks {
-  int64_t rows, cols, depth;  // of one task's block of C, and of a piece of k
-};
+// Units per task: the tasks should end together (the last one may be smaller), and fewer are better.
+int64_t best_group(int64_t units, int64_t least, int64_t most, int threads) {
+  int64_t best = std::max<int64_t>(1, std::min(units, most));
+  double best_cost = 1e300;
+  for (int64_t size = best; size >= std::min(least, best); --size) {
+    const int64_t whole = units / size, rest = units % size, rounds = whole / threads;
+    const int64_t longest = rounds * size + (whole % threads ? size : rest);
+    const double cost = static_cast<double>(longest) + 0.15 * static_cast<double>(ceil_div(units, size)) / threads;
+    if (cost < best_cost) best = size, best_cost = cost;
+  }
+  return best;
+}
+
+}  // namespace
 
 template <class T>
-class Blocked final : public CpuGemm {
- public:
-  explicit Blocked(const GemmPlan& original) : CpuGemm(orient(original)), kernels_(this->template kernels<T>()) {
-    swapped_ = !(plan_ == original);
-    const int64_t vectors = ceil_div(plan_.n, kernels_.lanes);  // in panels of equal width
-    panel_ = ceil_div(vectors, ceil_div(vectors, kernels_.tile_vectors)) * kernels_.lanes;
-    direct_c_ = memory_index(plan_.c.dtype) == 0 && (plan_.n == 1 || plan_.c.col_step == sizeof(T));
-    choose_blocks();
-    choose_packing();
-    lay_out_scratch();
-  }
+Blocked<T>::Blocked(const GemmPlan& original) : CpuGemm(orient(original)), kernels_(this->template kernels<T>()) {
+  swapped_ = !(plan_ == original);
+  const int64_t vectors = ceil_div(plan_.n, kernels_.lanes);  // in panels of equal width
+  panel_ = ceil_div(vectors, ceil_div(vectors, kernels_.tile_vectors)) * kernels_.lanes;
+  strip_ = kernels_.tile_rows;
+  depth_ = std::clamp<int64_t>(plan_.k, 1, most_depth);
+  direct_c_ = memory_index(plan_.c.dtype) == 0 && (plan_.n == 1 || plan_.c.col_step == sizeof(T));
+  choose_threads();
+  by_rows_ ? split_rows() : split_cols();
+  lay_out_workspace();
+}
 
-  const char* candidate() const override { return "blocked"; }
-  std::string schedule() const override {
-    std::ostringstream text;
-    text << isa_name(isa_) << ", blocks of " << blocks_.rows << "x" << blocks_.cols << ", pieces of k "
-         << blocks_.depth << ", " << tasks_ << " tasks on " << threads_ << " threads"
-         << (swapped_ ? ", transposed" : "") << (pack_a_ ? ", a packed" : "")
-         << (pack_b_ ? ", b packed" : "") << (direct_c_ ? "" : ", c through sums");
-    return text.str();
-  }
-
- protected:
-  void multiply(const Pointers& p, float alpha, float beta) const override;
-
- private:
-  struct Block {  // one task's part of C
-    char* c;
-    const char *a, *b;
-    int64_t rows, cols;
-    T alpha, beta;
-    T *packed_a, *packed_b, *sums;
-  };
-  struct Piece {  // one piece of k inside a block
-    int64_t first, length;
-    T *c;
-    int64_t c_row;
-    T alpha, beta;
-  };
-
-  void choose_blocks();
-  void choose_packing();
-  void lay_out_scratch();
-  int64_t tasks() const {
-    return plan_.batch * ceil_div(plan_.m, blocks_.rows) * ceil_div(plan_.n, blocks_.cols);
-  }
-
-  void run_task(int64_t task, const Pointers& p, char* scratch, T alpha, T beta) const;
-  void run_block(const Block& block) const;
-  void run_piece(const Block& block, const Piece& piece) const;
-  void pack_panels(const Block& block, const Piece& piece) const;
-  void run_rows(const Block& block, const Piece& piece, int64_t row, int64_t rows) const;
-  void pack_strips(const char* a, const Piece& piece, int64_t rows, int64_t height, T* dst) const;
-  bool reads_b_in_place(int64_t cols) const { return !pack_b_ && cols % kernels_.lanes == 0; }
-
-  const GemmKernels<T>& kernels_;
-  Blocks blocks_{};
-  int64_t tasks_ = 1, row_blocks_ = 1, col_blocks_ = 1, panel_ = 0;
-  int threads_ = 1;
-  bool direct_c_ = false, pack_a_ = false, pack_b_ = false, swapped_ = false,
-       on_stack_ = false;
-  int64_t a_bytes_ = 0, b_bytes_ = 0, sum_bytes_ = 0, scratch_bytes_ = 0;
-};
-
-// Halves the longer side until every thread has work and a block's sums fit the cache.
 template <class T>
-void Blocked<T>::choose_blocks() {
+void Blocked<T>::choose_threads() {
   const double flops = 2.0 * static_cast<double>(plan_.batch) * static_cast<double>(plan_.m) *
                        static_cast<double>(plan_.n) * static_cast<double>(plan_.k);
   threads_ = static_cast<int>(std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
-  blocks_ = {plan_.m, plan_.n, std::min<int64_t>(plan_.k, depth_bytes / int64_t{sizeof(T)})};
-  const int64_t row_unit = kernels_.tile_rows, col_unit = panel_;
-  const int64_t wanted = threads_ == 1 ? 1 : flops > 64 * flops_per_thread ? 4 * threads_ : threads_;
-  const auto halve = [](int64_t extent, int64_t unit) {
-    return std::max(unit, round_up(ceil_div(extent, 2), unit));
-  };
-  while (blocks_.rows > most_block_rows || blocks_.cols > most_block_cols || tasks() < wanted) {
-    const bool rows_can = blocks_.rows > row_unit, cols_can = blocks_.cols > col_unit;
-    if (!rows_can && !cols_can) break;
-    const bool rows_next = rows_can && (!cols_can || blocks_.rows >= blocks_.cols);
-    if (rows_next) blocks_.rows = halve(blocks_.rows, row_unit);
-    else blocks_.cols = halve(blocks_.cols, col_unit);
-  }
-  tasks_ = tasks();
-  row_blocks_ = ceil_div(plan_.m, blocks_.rows);
-  col_blocks_ = ceil_div(plan_.n, blocks_.cols);
-  threads_ = static_cast<int>(std::min<int64_t>(threads_, tasks_));
-}
-
-// Packing costs one pass over the operand and pays when the packed copy is read several times; an
-// operand of another type, or a B without unit columns, has to be packed.
-template <class T>
-void Blocked<T>::choose_packing() {
-  const bool narrow = memory_index(plan_.a.dtype) != 0;
-  const bool b_unit = plan_.b.col_step == sizeof(T) || plan_.n == 1;
-  pack_a_ = narrow || blocks_.cols > 2 * panel_;
-  const bool small_b = plan_.k * std::abs(plan_.b.row_step) <= (128 << 10);
-  pack_b_ = narrow || !b_unit || !small_b;
+  // Many products: each thread takes whole ones.
+  whole_products_ = threads_ > 1 && plan_.batch >= 2 * threads_ &&
+                    flops / static_cast<double>(plan_.batch) < 16 * flops_per_thread * threads_;
+  team_ = whole_products_ ? 1 : threads_;
+  by_rows_ = plan_.m >= 4 * strip_ * team_ && 4 * plan_.m >= plan_.n;
 }
 
 template <class T>
-void Blocked<T>::lay_out_scratch() {
-  const int64_t strips = ceil_div(std::min(blocks_.rows, rows_at_once), kernels_.tile_rows);
+void Blocked<T>::split_rows() {
+  region_cols_ = round_up(std::min(plan_.n, most_region_cols), panel_);
+  region_rows_ = plan_.m;
+  if (!direct_c_) region_rows_ = std::min(plan_.m, round_up(most_sum_bytes / (region_cols_ * int64_t{sizeof(T)}), strip_));
+  const int64_t most = std::max<int64_t>(1, most_group_bytes / (depth_ * strip_ * int64_t{sizeof(T)}));
+  group_ = strip_ * best_group(ceil_div(region_rows_, strip_), most / 4, most, team_);
+}
+
+template <class T>
+void Blocked<T>::split_cols() {
+  const int64_t row_bytes = std::max<int64_t>(1, plan_.k) * int64_t{sizeof(T)};
+  region_rows_ = std::min(plan_.m, round_up(std::max(strip_, most_a_bytes / row_bytes), strip_));
+  if (!direct_c_) region_rows_ = std::min<int64_t>(region_rows_, strip_ * 64);
+  region_cols_ = plan_.n;
+  group_ = panel_ * best_group(ceil_div(plan_.n, panel_), 1, most_panels, team_);
+}
+
+template <class T>
+void Blocked<T>::lay_out_workspace() {
   const auto lines = [](int64_t elements) {
     return round_up(elements * int64_t{sizeof(T)}, line_bytes);
   };
-  a_bytes_ = pack_a_ ? lines(strips * blocks_.depth * kernels_.tile_rows + kernels_.lanes) : 0;
-  const bool overruns = plan_.n % kernels_.lanes != 0;
-  const int64_t packed_cols = pack_b_ ? round_up(blocks_.cols, panel_) : overruns ? panel_ : 0;
-  b_bytes_ = lines(blocks_.depth * packed_cols);
-  sum_bytes_ = direct_c_ ? 0 : lines(blocks_.rows * blocks_.cols);
-  scratch_bytes_ = a_bytes_ + b_bytes_ + sum_bytes_;
-  on_stack_ = threads_ == 1 && scratch_bytes_ <= stack_bytes;
-  workspace_bytes_ = on_stack_ ? 0 : static_cast<size_t>(scratch_bytes_ * threads_);
+  if (by_rows_) {
+    shared_bytes_ = lines(depth_ * region_cols_);
+    private_bytes_ = lines(group_ / strip_ * strip_step(depth_));
+    sum_bytes_ = direct_c_ ? 0 : lines(region_rows_ * region_cols_);
+    team_bytes_ = 2 * shared_bytes_ + sum_bytes_ + team_ * private_bytes_;
+  } else {
+    shared_bytes_ = lines(ceil_div(region_rows_, strip_) * ceil_div(plan_.k, depth_) * strip_step(depth_));
+    private_bytes_ = lines(depth_ * group_);
+    sum_bytes_ = direct_c_ ? 0 : lines(region_rows_ * group_);
+    const int64_t buffers = plan_.m > region_rows_ || plan_.batch > 1 ? 2 : 1;
+    team_bytes_ = buffers * shared_bytes_ + team_ * (private_bytes_ + sum_bytes_);
+  }
+  workspace_bytes_ = static_cast<size_t>(threads_ / team_ * team_bytes_);
+}
+
+template <class T>
+std::string Blocked<T>::schedule() const {
+  std::ostringstream text;
+  text << isa_name(isa_) << ", groups of " << group_ << (by_rows_ ? " rows" : " columns") << ", pieces of k " << depth_
+       << ", " << threads_ << " threads" << (whole_products_ ? ", each with whole products" : "")
+       << (swapped_ ? ", transposed" : "") << (direct_c_ ? "" : ", c through sums");
+  return text.str();
 }
 
 template <class T>
 void Blocked<T>::multiply(const Pointers& given, float alpha, float beta) const {
   Pointers p = given;
   if (swapped_) std::swap(p.a, p.b);
-  if (on_stack_) {
-    alignas(line_bytes) char scratch[stack_bytes];
-    for (int64_t task = 0; task < tasks_; ++task) run_task(task, p, scratch, alpha, beta);
-    return;
-  }
   const int threads = std::min(threads_, available_threads());
+  if (!whole_products_) {
+    Counters counters;
+    return parallel_team(threads, [&](Team& team) {
+      Work work{p, static_cast<T>(alpha), static_cast<T>(beta), team, counters};
+      for (int64_t batch = 0; batch < plan_.batch; ++batch) run_product(work, batch);
+    });
+  }
   std::atomic<int64_t> next{0};
-  parallel_for(threads, threads, [&](int64_t first, int64_t last) {
-    for (int64_t thread = first; thread < last; ++thread)
-      for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
-        run_task(task, p, p.workspace + thread * scratch_bytes_, alpha, beta);
+  parallel_team(threads, [&](Team& team) {
+    Counters counters;
+    Team::Meeting meeting;
+    Team alone(0, 1, meeting);
+    Pointers mine = p;
+    mine.workspace += team.rank() * team_bytes_;
+    Work work{mine, static_cast<T>(alpha), static_cast<T>(beta), alone, counters};
+    for (int64_t batch; (batch = next.fetch_add(1, std::memory_order_relaxed)) < plan_.batch;) run_product(work, batch);
   });
 }
 
 template <class T>
-void Blocked<T>::run_task(int64_t task, const Pointers& p, char* scratch, T alpha, T beta) const {
-  int64_t batch = 0, row = 0, col = 0;
-  if (task > 0) {  // small products have one task, and divisions are what they would notice
-    batch = task / (row_blocks_ * col_blocks_);
-    row = task / col_blocks_ % row_blocks_ * blocks_.rows;
-    col = task % col_blocks_ * blocks_.cols;
+void Blocked<T>::run_product(Work& work, int64_t batch) const {
+  for (int64_t col = 0; col < plan_.n; col += region_cols_)
+    for (int64_t row = 0; row < plan_.m; row += region_rows_) {
+      const Region region{work.p.c + batch * plan_.c.batch_step + row * plan_.c.row_step + col * plan_.c.col_step,
+                          work.p.a + batch * plan_.a.batch_step + row * plan_.a.row_step,
+                          work.p.b + batch * plan_.b.batch_step + col * plan_.b.col_step,
+                          std::min(region_rows_, plan_.m - row), std::min(region_cols_, plan_.n - col)};
+      by_rows_ ? run_by_rows(work, region) : run_by_cols(work, region);
+    }
+}
+
+// Two buffers in turn: what is packed for the next piece is not what a slower thread still reads. The
+// counter that a piece uses is cleared before the meeting, when nobody reads it any more.
+template <class T>
+void Blocked<T>::run_by_rows(Work& work, const Region& region) const {
+  char* const workspace = work.p.workspace;
+  T* const sums = reinterpret_cast<T*>(workspace + 2 * shared_bytes_);
+  T* const mine = reinterpret_cast<T*>(workspace + 2 * shared_bytes_ + sum_bytes_ + work.team.rank() * private_bytes_);
+  const int64_t panels = ceil_div(region.cols, panel_);
+  for (int64_t first = 0; first < plan_.k; first += depth_, ++work.step) {
+    const int64_t length = std::min(depth_, plan_.k - first);
+    T* const packed = reinterpret_cast<T*>(workspace + (work.step & 1) * shared_bytes_);
+    const int64_t from = panels * work.team.rank() / work.team.size() * panel_,
+                  to = std::min(region.cols, panels * (work.team.rank() + 1) / work.team.size() * panel_);
+    pack_panels(region.b + first * plan_.b.row_step + from * plan_.b.col_step, length, to - from, packed + from * depth_);
+    std::atomic<int64_t>& next = work.counters.next[work.step & 1];
+    if (work.team.rank() == 0) next.store(0, std::memory_order_relaxed);
+    work.team.wait();
+    const bool last = first + depth_ >= plan_.k;
+    for (int64_t row; (row = next.fetch_add(group_, std::memory_order_relaxed)) < region.rows;) {
+      const int64_t rows = std::min(group_, region.rows - row), height = strip_height(rows);
+      pack_strips(region.a + row * plan_.a.row_step + first * plan_.a.col_step, length, rows, height, mine);
+      Part part = part_of(work, region, first, length, sums, region_cols_);
+      part.c += row * part.c_row;
+      run_tiles(part, {mine, packed, rows, region.cols, height, nullptr});
+      if (last && !direct_c_) finish(work, region.c + row * plan_.c.row_step, sums + row * region_cols_, region_cols_, rows, region.cols);
+    }
   }
-  run_block({p.c + batch * plan_.c.batch_step + row * plan_.c.row_step + col * plan_.c.col_step,
-             p.a + batch * plan_.a.batch_step + row * plan_.a.row_step,
-             p.b + batch * plan_.b.batch_step + col * plan_.b.col_step,
-             std::min(blocks_.rows, plan_.m - row), std::min(blocks_.cols, plan_.n - col), alpha,
-             beta, reinterpret_cast<T*>(scratch), reinterpret_cast<T*>(scratch + a_bytes_),
-             reinterpret_cast<T*>(scratch + a_bytes_ + b_bytes_)});
 }
 
 template <class T>
-void Blocked<T>::run_block(const Block& block) const {
-  for (int64_t first = 0; first < plan_.k; first += blocks_.depth) {
-    const int64_t length = std::min(blocks_.depth, plan_.k - first);
-    if (direct_c_)
-      run_piece(block, {first, length, reinterpret_cast<T*>(block.c),
-                        plan_.c.row_step / int64_t{sizeof(T)}, block.alpha,
-                        first == 0 ? block.beta : T{1}});
-    else
-      run_piece(block, {first, length, block.sums, blocks_.cols, T{1}, first == 0 ? T{0} : T{1}});
+void Blocked<T>::run_by_cols(Work& work, const Region& region) const {
+  char* const workspace = work.p.workspace;
+  const int64_t buffers = plan_.m > region_rows_ || plan_.batch > 1 ? 2 : 1;
+  T* const packed = reinterpret_cast<T*>(workspace + work.step % buffers * shared_bytes_);
+  char* const own = workspace + buffers * shared_bytes_ + work.team.rank() * (private_bytes_ + sum_bytes_);
+  T *const mine = reinterpret_cast<T*>(own), *const sums = reinterpret_cast<T*>(own + private_bytes_);
+  const int64_t height = strip_height(region.rows), strips = ceil_div(region.rows, height);
+  for (int64_t first = 0, at = 0; first < plan_.k; first += depth_) {
+    const int64_t length = std::min(depth_, plan_.k - first);
+    const int64_t from = strips * work.team.rank() / work.team.size(), to = strips * (work.team.rank() + 1) / work.team.size();
+    if (from < to)
+      pack_strips(region.a + from * height * plan_.a.row_step + first * plan_.a.col_step, length,
+                  std::min(to * height, region.rows) - from * height, height, packed + at + from * strip_step(length));
+    at += strips * strip_step(length);
   }
-  if (!direct_c_)
-    kernels_.finish[memory_index(plan_.c.dtype)]({block.sums, blocks_.cols, block.rows, block.cols,
-                                                  block.c, plan_.c.row_step, plan_.c.col_step,
-                                                  block.alpha, block.beta});
+  std::atomic<int64_t>& next = work.counters.next[work.step & 1];
+  if (work.team.rank() == 0) next.store(0, std::memory_order_relaxed);
+  work.team.wait();
+  for (int64_t col; (col = next.fetch_add(group_, std::memory_order_relaxed)) < region.cols;) {
+    const int64_t cols = std::min(group_, region.cols - col);
+    const char* b = region.b + col * plan_.b.col_step;
+    int64_t at = 0;
+    for (int64_t first = 0; first < plan_.k; first += depth_) {
+      const int64_t length = std::min(depth_, plan_.k - first);
+      pack_panels(b + first * plan_.b.row_step, length, cols, mine);
+      Part part = part_of(work, region, first, length, sums, group_);
+      if (direct_c_) part.c += col;
+      const bool more = first + depth_ < plan_.k && plan_.b.col_step == dtype_bytes(plan_.b.dtype);
+      run_tiles(part, {packed + at, mine, region.rows, cols, height, more ? b + (first + depth_) * plan_.b.row_step : nullptr});
+      at += strips * strip_step(length);
+    }
+    if (!direct_c_) finish(work, region.c + col * plan_.c.col_step, sums, group_, region.rows, cols);
+  }
+  ++work.step;
+}
+
+// Where the tiles of one piece of k put their results: into C itself, or into sums.
+template <class T>
+typename Blocked<T>::Part Blocked<T>::part_of(const Work& work, const Region& region, int64_t first, int64_t length,
+                                              T* sums, int64_t sum_row) const {
+  if (!direct_c_) return {length, sums, sum_row, T{1}, first == 0 ? T{0} : T{1}};
+  return {length, reinterpret_cast<T*>(region.c), plan_.c.row_step / int64_t{sizeof(T)}, work.alpha,
+          first == 0 ? work.beta : T{1}};
 }
 
 template <class T>
-void Blocked<T>::run_piece(const Block& block, const Piece& piece) const {
-  pack_panels(block, piece);
-  const int64_t tile = kernels_.tile_rows;
-  int64_t rows = block.rows;
-  if (rows > rows_at_once)
-    rows = std::min(rows_at_once, round_up(ceil_div(rows, ceil_div(rows, rows_at_once)), tile));
-  for (int64_t row = 0; row < block.rows; row += rows)
-    run_rows(block, piece, row, std::min(rows, block.rows - row));
+void Blocked<T>::finish(const Work& work, char* c, const T* sums, int64_t sum_row, int64_t rows, int64_t cols) const {
+  kernels_.finish[memory_index(plan_.c.dtype)]({sums, sum_row, rows, cols, c, plan_.c.row_step, plan_.c.col_step,
+                                                work.alpha, work.beta});
 }
 
-// Panel by panel, each depth×panel and dense. Where B is read in place, only a panel that whole
-// vectors would overrun is packed, at the front. A B with contiguous rows is read a few rows at a
-// time across all panels, in the order in which it lies.
+// Panel by panel, each depth×panel and dense. A B with contiguous rows is read a few rows at a time
+// across all panels, in the order in which it lies.
 template <class T>
-void Blocked<T>::pack_panels(const Block& block, const Piece& piece) const {
+void Blocked<T>::pack_panels(const char* b, int64_t length, int64_t cols, T* dst) const {
   const auto pack = kernels_.pack[memory_index(plan_.b.dtype)];
-  const char* b = block.b + piece.first * plan_.b.row_step;
   const bool by_rows = plan_.b.col_step == dtype_bytes(plan_.b.dtype);
-  const int64_t chunk = by_rows ? rows_packed_together : piece.length;
-  for (int64_t row = 0; row < piece.length; row += chunk) {
-    const int64_t rows = std::min(chunk, piece.length - row);
-    for (int64_t col = 0; col < block.cols; col += panel_) {
-      const int64_t cols = std::min(panel_, block.cols - col);
-      if (reads_b_in_place(cols)) continue;
-      T* dst = block.packed_b + (pack_b_ ? col * blocks_.depth : 0) + row * panel_;
-      if (cols < panel_) std::fill_n(dst, rows * panel_, T{0});
-      pack({b + row * plan_.b.row_step + col * plan_.b.col_step, plan_.b.row_step,
-            plan_.b.col_step, rows, cols, dst, panel_});
+  const int64_t chunk = by_rows ? rows_packed_together : length;
+  for (int64_t row = 0; row < length; row += chunk) {
+    const int64_t rows = std::min(chunk, length - row);
+    for (int64_t col = 0; col < cols; col += panel_) {
+      const int64_t count = std::min(panel_, cols - col);
+      T* place = dst + col * depth_ + row * panel_;
+      if (count < panel_) std::fill_n(place, rows * panel_, T{0});
+      pack({b + row * plan_.b.row_step + col * plan_.b.col_step, plan_.b.row_step, plan_.b.col_step, rows, count,
+            place, panel_});
     }
   }
 }
 
 // Strips of `height` rows, each [k][tile_rows] and dense.
 template <class T>
-void Blocked<T>::pack_strips(const char* a, const Piece& piece, int64_t rows, int64_t height,
-                             T* dst) const {
+void Blocked<T>::pack_strips(const char* a, int64_t length, int64_t rows, int64_t height, T* dst) const {
   const auto pack = kernels_.pack[memory_index(plan_.a.dtype)];
-  for (int64_t i = 0; i < rows; i += height, dst += piece.length * kernels_.tile_rows)
-    pack({a + i * plan_.a.row_step, plan_.a.col_step, plan_.a.row_step, piece.length,
-          std::min(height, rows - i), dst, kernels_.tile_rows});
+  for (int64_t i = 0; i < rows; i += height, dst += strip_step(length))
+    pack({a + i * plan_.a.row_step, plan_.a.col_step, plan_.a.row_step, length, std::min(height, rows - i), dst, strip_});
 }
 
+// A few strips that stay in the second cache meet all panels, then the next few do.
 template <class T>
-void Blocked<T>::run_rows(const Block& block, const Piece& piece, int64_t row, int64_t rows) const {
-  const int64_t tile = kernels_.tile_rows;
-  const int64_t height = rows <= tile ? rows : ceil_div(rows, ceil_div(rows, tile));
-  const char* source = block.a + row * plan_.a.row_step + piece.first * plan_.a.col_step;
-  if (pack_a_) pack_strips(source, piece, rows, height, block.packed_a);
+void Blocked<T>::run_tiles(const Part& part, const Operands& x) const {
   TileCall<T> call{};
-  call.k = piece.length;
-  call.c_row = piece.c_row;
-  call.alpha = piece.alpha;
-  call.beta = piece.beta;
-  call.a_row = plan_.a.row_step / int64_t{sizeof(T)};
-  call.a_col = plan_.a.col_step / int64_t{sizeof(T)};
-  const T* a = pack_a_ ? block.packed_a : reinterpret_cast<const T*>(source);
-  const int64_t a_step = pack_a_ ? piece.length * kernels_.tile_rows : height * call.a_row;
-  for (int64_t col = 0; col < block.cols; col += panel_) {
-    call.cols = static_cast<int>(std::min(panel_, block.cols - col));
-    const bool in_place = reads_b_in_place(call.cols);
-    call.b = in_place ? reinterpret_cast<const T*>(block.b + piece.first * plan_.b.row_step) + col
-                      : block.packed_b + (pack_b_ ? col * blocks_.depth : 0);
-    call.b_row = in_place ? plan_.b.row_step / int64_t{sizeof(T)} : panel_;
-    const auto& tiles = kernels_.tile[pack_a_][(call.cols - 1) / kernels_.lanes];
-    call.a = a;
-    for (int64_t i = 0; i < rows; i += height, call.a += a_step) {
-      call.c = piece.c + (row + i) * piece.c_row + col;
-      tiles[std::min(height, rows - i) - 1](call);
+  call.k = part.length;
+  call.c_row = part.c_row;
+  call.alpha = part.alpha;
+  call.beta = part.beta;
+  call.b_row = panel_;
+  const int64_t step = strip_step(part.length);
+  const int64_t most = std::max<int64_t>(1, most_group_bytes / (step * int64_t{sizeof(T)})) * x.height;
+  for (int64_t top = 0; top < x.rows; top += most)
+    for (int64_t col = 0; col < x.cols; col += panel_) {
+      call.cols = static_cast<int>(std::min(panel_, x.cols - col));
+      call.b = x.b + col * depth_;
+      const auto& tiles = kernels_.tile[1][(call.cols - 1) / kernels_.lanes];
+      for (int64_t row = top; row < std::min(x.rows, top + most); row += x.height) {
+        look_ahead(call, x, col, row == top ? 0 : (row - top) / x.height, top == 0);
+        call.a = x.a + row / x.height * step;
+        call.c = part.c + row * part.c_row + col;
+        tiles[std::min(x.height, x.rows - row) - 1](call);
+      }
     }
+}
+
+// The first tiles of a panel fetch what comes after it, line by line: the source of the same panel in
+// the next piece, where it is this thread that will pack it, or else the next panel.
+template <class T>
+void Blocked<T>::look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile, bool first) const {
+  call.ahead = reinterpret_cast<const char*>(call.b);
+  call.ahead_step = 0;
+  if (tile * line_bytes >= panel_ * int64_t{sizeof(T)}) return;
+  if (x.ahead != nullptr && first) {
+    call.ahead = x.ahead + col * plan_.b.col_step + tile * line_bytes;
+    call.ahead_step = plan_.b.row_step;
+  } else if (x.ahead == nullptr && col + panel_ < x.cols) {
+    call.ahead = reinterpret_cast<const char*>(call.b + panel_ * depth_) + tile * call.k * line_bytes;
+    call.ahead_step = line_bytes;
   }
 }
 
-}  // namespace
+template class Blocked<float>;
+template class Blocked<double>;
 
 std::unique_ptr<GemmKernel> make_blocked(const infini::Device&, const GemmPlan& plan) {
   if (is_f64(plan)) return std::make_unique<Blocked<double>>(plan);

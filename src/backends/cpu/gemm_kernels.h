@@ -11,7 +11,18 @@
 
 namespace infini::cpu {
 
-constexpr int most_tile_rows = 9, most_tile_vectors = 3, most_skinny_rows = 4;
+constexpr int most_tile_rows = 14, most_tile_vectors = 3, most_skinny_rows = 4;
+
+// For instruction sets that cannot read or write parts of vectors: the names, never called.
+struct NoMasks {
+  static constexpr bool masks = false;
+  struct Mask {};
+  static Mask first(int) { return {}; }
+  template <class... X> static void load(X...);
+  template <class... X> static void store(X...);
+  template <class... X> static void load_half(X...);
+  template <class... X> static void store_half(X...);
+};
 
 // C[rows, cols] = alpha·A·B + beta·C for one tile. c is not read when beta is 0.
 template <class T>
@@ -19,8 +30,10 @@ struct TileCall {
   int64_t k;
   const T* a;
   int64_t a_row, a_col;  // not looked at where A is a packed strip
-  const T* b;            // rows of the panel, b_row apart; whole vectors may be read
+  const T* b;            // rows of the panel, b_row apart; without masks, whole vectors are read
   int64_t b_row;
+  const char* ahead;     // what will be needed next comes nearer, a line for each k
+  int64_t ahead_step;
   T* c;
   int64_t c_row;
   int cols;  // 1 .. vectors·lanes
@@ -69,7 +82,9 @@ struct SkinnySet {
 template <class T>
 struct GemmKernels {
   int lanes = 0, tile_rows = 0, tile_vectors = 0;
-  // [A is a packed strip, [k][tile_rows]][vectors - 1][rows - 1]
+  int narrow_rows = 0;  // of tiles that are narrower than tile_vectors, where A is not packed
+  bool masks = false;  // parts of vectors can be read and written
+  // [A is a packed strip, [k][tile_rows]][vectors - 1][rows - 1]; null where there are fewer rows
   void (*tile[2][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};
   // Indexed by the type in memory: 0 is T itself, 1 f16, 2 bf16.
   void (*pack[3])(const PackCall<T>&) = {};

@@ -1,13 +1,14 @@
 // Gemm kernels for the compiler's baseline (SSE2, NEON, or plain code), and the choice of a table.
 #include <cstdint>
 
+#include "backends/cpu/gemm_kernels.h"
 #include "base/float_formats.h"
 
 namespace infini::cpu {
 namespace {
 
-struct Native {
-  static constexpr int vector_bytes = 16, tile_rows = 4, tile_vectors = 2;
+struct Native : NoMasks {
+  static constexpr int vector_bytes = 16, tile_rows = 4, tile_vectors = 2, narrow_rows = 4;
   typedef float Floats __attribute__((vector_size(16)));
   typedef uint16_t Halves __attribute__((vector_size(8)));
   static Floats f32_from_f16(Halves half) {

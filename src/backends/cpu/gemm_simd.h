@@ -50,6 +50,15 @@ inline Vec<float> wide(const BF16* p) {
 inline Vec<float> wide(const F16* p) {
   return Native::f32_from_f16(*reinterpret_cast<const LooseHalf*>(p));
 }
+// The first lanes of a vector, the others are zeros. Without masks whole vectors are read, which the
+// callers see to; wide_part and narrow_part always keep to the `count` elements.
+using Mask = typename Native::Mask;
+template <class T>
+Vec<T> load_first(const T* p, Mask mask) {
+  if constexpr (Native::masks) return Native::load(p, mask);
+  else return load(p);
+}
+
 inline float one(const float* p) { return *p; }
 inline double one(const double* p) { return *p; }
 inline float one(const BF16* p) {
@@ -71,6 +80,31 @@ inline void narrow(BF16* p, Vec<float> v) {
 }
 inline void narrow(F16* p, Vec<float> v) { *reinterpret_cast<LooseHalf*>(p) = Native::f16_from_f32(v); }
 
+template <class T, class S>
+Vec<T> wide_part(const S* p, int count) {
+  if constexpr (Native::masks && sizeof(S) == sizeof(T)) {
+    return load_first(p, Native::first(count));
+  } else if constexpr (Native::masks) {
+    uint16_t line[f32_lanes];
+    Native::store_half(line, Native::first(f32_lanes), Native::load_half(p, Native::first(count)));
+    return wide(reinterpret_cast<const S*>(line));
+  } else {
+    T line[Simd<T>::lanes] = {};
+    for (int i = 0; i < count; ++i) line[i] = one(p + i);
+    return load(line);
+  }
+}
+template <class T, class S>
+void narrow_part(S* p, int count, Vec<T> v) {
+  if constexpr (Native::masks && sizeof(S) == sizeof(T)) {
+    Native::store(p, Native::first(count), v);
+  } else {
+    S line[Simd<T>::lanes];
+    narrow(line, v);
+    for (int i = 0; i < count; ++i) p[i] = line[i];
+  }
+}
+
 // ---- the tile: rows×(vectors·lanes) of C from a strip of A and a panel of B ----
 
 // Every element is one chain of fused multiply-adds in the order of k, whatever the tile's size, so
@@ -79,47 +113,59 @@ template <class T, bool packed, int rows, int vectors>
 void tile(const TileCall<T>& call) {
   constexpr int lanes = Simd<T>::lanes;
   const int64_t a_row = packed ? 1 : call.a_row, a_col = packed ? Native::tile_rows : call.a_col;
+  const int last_cols = call.cols - (vectors - 1) * lanes;
+  const Mask last = Native::first(last_cols);
   Vec<T> sum[rows][vectors] = {};
-  const T *a = call.a, *b = call.b;
-#pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i)  // C is needed only at the end
+  const T* b = call.b;
+  const T* a[(rows + 2) / 3];  // of every third row: the others are one or two steps away
+#pragma GCC unroll 8
+  for (int i = 0; i < rows; i += 3) a[i / 3] = call.a + i * a_row;
+  [[maybe_unused]] const char* ahead = call.ahead;
+  const auto advance = [&](int64_t steps) {
+    for (int64_t p = 0; p < steps; ++p) {
+      Vec<T> right[vectors];
 #pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) __builtin_prefetch(call.c + i * call.c_row + j * lanes, 1);
-  for (int64_t p = 0; p < call.k; ++p) {
-    Vec<T> right[vectors];
+      for (int j = 0; j < vectors - 1; ++j) right[j] = load(b + j * lanes);
+      right[vectors - 1] = load_first(b + (vectors - 1) * lanes, last);
+      if constexpr (packed) {
 #pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) right[j] = load(b + j * lanes);
-#pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + 8 * call.b_row + j * lanes);
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-      const Vec<T> left = splat(a[i * a_row]);
-#pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) sum[i][j] += left * right[j];
-    }
-    a += a_col;
-    b += call.b_row;
-  }
-  const Vec<T> alpha = splat(call.alpha), beta = splat(call.beta);
-  if (call.cols == vectors * lanes) {
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i)
-#pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) {
-        T* c = call.c + i * call.c_row + j * lanes;
-        store(c, call.beta == 0 ? alpha * sum[i][j] : alpha * sum[i][j] + beta * load(c));
+        for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + 4 * call.b_row + j * lanes);
+        __builtin_prefetch(ahead, 0, 2);
+        ahead += call.ahead_step;
       }
-    return;
-  }
-  T edge[rows][vectors * lanes];
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i)
+      for (int i = 0; i < rows; ++i) {
+        const Vec<T> left = splat(a[i / 3][i % 3 * a_row]);
 #pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) store(&edge[i][j * lanes], sum[i][j]);
+        for (int j = 0; j < vectors; ++j) sum[i][j] += left * right[j];
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < rows; i += 3) a[i / 3] += a_col;
+      b += call.b_row;
+    }
+  };
+  // C is needed only at the end. Half of its rows at a time: more would keep A and B waiting.
+  const int64_t quarter = call.k < 96 ? 0 : call.k / 4;
+  for (int64_t part = 0; quarter > 0 && part < 2; ++part) {
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i += 2)
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(call.c + (i + part) * call.c_row + j * lanes, 1);
+    advance(quarter);
+  }
+  advance(call.k - 2 * quarter);
+  const Vec<T> alpha = splat(call.alpha), beta = splat(call.beta);
+  const auto result = [&](Vec<T> total, auto old) {
+    return call.beta == 0 ? alpha * total : alpha * total + beta * old();
+  };
+#pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
     T* c = call.c + i * call.c_row;
-    for (int j = 0; j < call.cols; ++j)
-      c[j] = call.beta == 0 ? call.alpha * edge[i][j] : call.alpha * edge[i][j] + call.beta * c[j];
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors - 1; ++j, c += lanes) store(c, result(sum[i][j], [&] { return load(c); }));
+    const Vec<T> total = sum[i][vectors - 1];
+    if (last_cols == lanes) store(c, result(total, [&] { return load(c); }));
+    else narrow_part<T>(c, last_cols, result(total, [&] { return wide_part<T>(c, last_cols); }));
   }
 }
 
@@ -190,7 +236,7 @@ void pack(const PackCall<T>& call) {
       const S* src = reinterpret_cast<const S*>(call.src + i * call.row_step);
       T* dst = call.dst + i * call.dst_row;
       for (int64_t j = 0; j < done; j += lanes) store(dst + j, wide(src + j));
-      for (int64_t j = done; j < call.cols; ++j) dst[j] = one(src + j);
+      if (done < call.cols) store(dst + done, wide_part<T>(src + done, static_cast<int>(call.cols - done)));
     }
     return;
   }
@@ -219,13 +265,18 @@ void finish(const FinishCall<T>& call) {
         const Vec<T> v = alpha * load(sum + j);
         narrow(place, call.beta == 0 ? v : v + beta * wide(place));
       }
+    if (unit && j < call.cols) {
+      S* place = reinterpret_cast<S*>(c) + j;
+      const int count = static_cast<int>(call.cols - j);
+      const Vec<T> v = alpha * wide_part<T>(sum + j, count);
+      narrow_part<T>(place, count, call.beta == 0 ? v : v + beta * wide_part<T>(place, count));
+      continue;
+    }
     for (; j < call.cols; ++j) {
       S* place = reinterpret_cast<S*>(c + j * call.col_step);
       const T v = call.alpha * sum[j];
-      T line[lanes] = {call.beta == 0 ? v : v + call.beta * one(place)};
-      S rounded[lanes];
-      narrow(rounded, load(line));
-      *place = rounded[0];
+      const Vec<T> line = {call.beta == 0 ? v : v + call.beta * one(place)};
+      narrow_part<T>(place, 1, line);
     }
   }
 }
@@ -312,10 +363,16 @@ void skinny_along(const SkinnyCall<T>& call) {
 
 // ---- the table ----
 
-template <class T, int vectors, int... row>
+template <class T, bool packed, int vectors, int... row>
 constexpr void fill_tiles(GemmKernels<T>& table, std::integer_sequence<int, row...>) {
-  ((table.tile[0][vectors - 1][row] = tile<T, false, row + 1, vectors>), ...);
-  ((table.tile[1][vectors - 1][row] = tile<T, true, row + 1, vectors>), ...);
+  ((table.tile[packed][vectors - 1][row] = tile<T, packed, row + 1, vectors>), ...);
+}
+
+template <class T, int vectors>
+constexpr void fill_tiles(GemmKernels<T>& table) {
+  constexpr int most = vectors == Native::tile_vectors ? Native::tile_rows : Native::narrow_rows;
+  fill_tiles<T, false, vectors>(table, std::make_integer_sequence<int, most>{});
+  fill_tiles<T, true, vectors>(table, std::make_integer_sequence<int, Native::tile_rows>{});
 }
 
 template <class T, class S>
@@ -336,10 +393,11 @@ constexpr GemmKernels<T> make_kernels() {
   table.lanes = Simd<T>::lanes;
   table.tile_rows = Native::tile_rows;
   table.tile_vectors = Native::tile_vectors;
-  constexpr auto rows = std::make_integer_sequence<int, Native::tile_rows>{};
-  fill_tiles<T, 1>(table, rows);
-  fill_tiles<T, 2>(table, rows);
-  if constexpr (Native::tile_vectors > 2) fill_tiles<T, 3>(table, rows);
+  table.masks = Native::masks;
+  table.narrow_rows = Native::narrow_rows;
+  fill_tiles<T, 1>(table);
+  fill_tiles<T, 2>(table);
+  if constexpr (Native::tile_vectors > 2) fill_tiles<T, 3>(table);
   table.pack[0] = pack<T, T>;
   table.finish[0] = finish<T, T>;
   fill_skinny<T, T>(table.skinny[0]);

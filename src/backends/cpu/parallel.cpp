@@ -2,6 +2,7 @@
 #include "backends/cpu/parallel.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -42,6 +43,23 @@ struct Region {
 
 }  // namespace
 
+void Team::wait() {
+  if (size_ == 1) return;
+  const int round = meeting_.round.load(std::memory_order_acquire);
+  if (meeting_.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
+    meeting_.arrived.store(0, std::memory_order_relaxed);
+    meeting_.round.store(round + 1, std::memory_order_release);
+    return;
+  }
+  // The others are a few microseconds away, unless they have to wait for a processor.
+  for (int spins = 0; meeting_.round.load(std::memory_order_acquire) == round; ++spins) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+    if (spins > 2000) sched_yield();
+  }
+}
+
 int available_threads() {
   if (forked.load(std::memory_order_relaxed)) return 1;
 #ifdef _OPENMP
@@ -66,6 +84,30 @@ __attribute__((no_sanitize("thread"))) void parallel_chunks(int64_t count, int t
   for (int i = 0; i < region.threads; ++i) region.run_chunk(i);
 #endif
   region.finished.load(std::memory_order_acquire);
+}
+
+__attribute__((no_sanitize("thread"))) void parallel_team(int threads, TeamBody body,
+                                                          const void* context) {
+  Team::Meeting meeting;
+  if (threads <= 1) {
+    Team alone(0, 1, meeting);
+    return body(context, alone);
+  }
+#ifdef _OPENMP
+  std::atomic<int> started{1}, finished{0};  // for ThreadSanitizer, as in Region
+  started.store(1, std::memory_order_release);
+#pragma omp parallel num_threads(threads)
+  {
+    started.load(std::memory_order_acquire);
+    Team team(omp_get_thread_num(), omp_get_num_threads(), meeting);
+    body(context, team);
+    finished.fetch_add(1, std::memory_order_release);
+  }
+  finished.load(std::memory_order_acquire);
+#else
+  Team alone(0, 1, meeting);
+  body(context, alone);
+#endif
 }
 
 }  // namespace infini::cpu

@@ -1,6 +1,7 @@
 // Threads: the one place that knows OpenMP.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace infini::cpu {
@@ -28,6 +29,34 @@ void parallel_for(int64_t count, int threads, const Body& body) {
         (*static_cast<const Body*>(context))(begin, end);
       },
       &body);
+}
+
+// One of the threads that work on something together: as many as the runtime gave, not always as many
+// as were asked for.
+class Team {
+ public:
+  struct Meeting {
+    std::atomic<int> arrived{0}, round{0};
+  };
+  Team(int rank, int size, Meeting& meeting) : rank_(rank), size_(size), meeting_(meeting) {}
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  // Returns when all have called it; each then sees what the others wrote before.
+  void wait();
+
+ private:
+  int rank_, size_;
+  Meeting& meeting_;
+};
+
+using TeamBody = void (*)(const void* context, Team& team);
+void parallel_team(int threads, TeamBody body, const void* context);
+
+// body(team) on every thread; it must not throw.
+template <class Body>
+void parallel_team(int threads, const Body& body) {
+  parallel_team(threads, [](const void* context, Team& team) { (*static_cast<const Body*>(context))(team); },
+                &body);
 }
 
 }  // namespace infini::cpu
