@@ -28,38 +28,74 @@ void pack_line(const char* src, int64_t step, int64_t k, uint16_t* dst) {
   for (int64_t i = 0; i < group; ++i) dst[i] = i < k ? element(src + i * step) : 0;
 }
 
-// Two rows of B become one row of pairs.
-__m512i pair_rows(const char* upper, const char* lower, int64_t cols) {
-  const __mmask16 mask = cols >= 16 ? 0xffff : static_cast<__mmask16>((1u << cols) - 1);
-  const __m512i first = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, upper));
-  if (lower == nullptr) return first;
-  const __m512i second = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, lower));
-  return _mm512_or_si512(first, _mm512_slli_epi32(second, 16));
+// Two rows of 32 columns become one row of pairs in each of two neighbouring tiles.
+void pair_rows(__m512i upper, __m512i lower, uint16_t* left, uint16_t* right) {
+  // Words 0, 32, 1, 33, … of the two together; the second half starts at 16, 48.
+  const __m512i ascending = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512i first = _mm512_or_si512(ascending, _mm512_slli_epi32(_mm512_add_epi32(ascending, _mm512_set1_epi32(32)), 16));
+  const __m512i second = _mm512_add_epi16(first, _mm512_set1_epi16(16));
+  _mm512_storeu_si512(left, _mm512_permutex2var_epi16(upper, first, lower));
+  if (right != nullptr) _mm512_storeu_si512(right, _mm512_permutex2var_epi16(upper, second, lower));
 }
 
-// A tile of B whose rows are contiguous.
-void pack_tile_by_rows(const char* src, int64_t row_step, int64_t k, int64_t cols, uint16_t* dst) {
-  for (int64_t p = 0; p < side; ++p) {
-    const char* upper = src + 2 * p * row_step;
-    const __m512i pairs = 2 * p >= k ? _mm512_setzero_si512()
-                                     : pair_rows(upper, 2 * p + 1 < k ? upper + row_step : nullptr, cols);
-    _mm512_storeu_si512(dst + p * group, pairs);
-  }
+// One group of k across all columns of a B whose rows are contiguous; panels are `apart` elements
+// apart. Rows are read from end to end, in the order in which they lie.
+void pack_group_by_rows(const char* src, int64_t row_step, int64_t k, int64_t cols, int64_t apart, uint16_t* dst) {
+  for (int64_t p = 0; p < side; ++p, dst += group)
+    for (int64_t col = 0; col < cols; col += 2 * side) {
+      const char* upper = src + 2 * p * row_step + col * 2;
+      const int64_t left = cols - col;
+      uint16_t* place = dst + col / side * apart;
+      _mm_prefetch(upper + group * row_step, _MM_HINT_T1);  // of the next group
+      _mm_prefetch(upper + (group + 1) * row_step, _MM_HINT_T1);
+      pair_rows(2 * p < k ? load_masked(upper, left) : _mm512_setzero_si512(),
+                2 * p + 1 < k ? load_masked(upper + row_step, left) : _mm512_setzero_si512(), place,
+                left > side ? place + apart : nullptr);
+    }
 }
 
-// Any other: lines along k, then 16×16 pairs transposed by gathering.
+// Exchanges the off-diagonal halves of 2·half dwords between two rows.
+template <int half>
+void exchange(__m512i& x, __m512i& y) {
+  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __mmask16 upper = _mm512_test_epi32_mask(lane, _mm512_set1_epi32(half));
+  const __m512i low = _mm512_mask_add_epi32(lane, upper, lane, _mm512_set1_epi32(16 - half));
+  const __m512i high = _mm512_mask_add_epi32(_mm512_add_epi32(lane, _mm512_set1_epi32(half)), upper, lane,
+                                             _mm512_set1_epi32(16));
+  const __m512i first = _mm512_permutex2var_epi32(x, low, y);
+  y = _mm512_permutex2var_epi32(x, high, y);
+  x = first;
+}
+
+template <int half>
+void exchange_all(__m512i (&v)[16]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i)
+    if ((i & half) == 0) exchange<half>(v[i], v[i | half]);
+}
+
+// Any other: lines along k, then 16×16 pairs transposed.
 void pack_tile_by_columns(const char* src, int64_t row_step, int64_t col_step, int64_t k,
                           int64_t cols, uint16_t* dst) {
-  alignas(64) uint16_t lines[side][group];
-  for (int64_t j = 0; j < side; ++j) {
-    if (j < cols) pack_line(src + j * col_step, row_step, k, lines[j]);
-    else _mm512_store_si512(lines[j], _mm512_setzero_si512());
+  alignas(64) uint16_t line[group];
+  __m512i v[16];
+#pragma GCC unroll 16
+  for (int j = 0; j < 16; ++j) {
+    v[j] = _mm512_setzero_si512();
+    if (j >= cols) continue;
+    if (row_step == 2) {
+      v[j] = load_masked(src + j * col_step, k);
+    } else {
+      pack_line(src + j * col_step, row_step, k, line);
+      v[j] = _mm512_load_si512(line);
+    }
   }
-  const __m512i places = _mm512_mullo_epi32(
-      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi32(16));
-  for (int64_t p = 0; p < side; ++p)
-    _mm512_storeu_si512(dst + p * group,
-                        _mm512_i32gather_epi32(places, reinterpret_cast<const int*>(lines) + p, 4));
+  exchange_all<1>(v);
+  exchange_all<2>(v);
+  exchange_all<4>(v);
+  exchange_all<8>(v);
+#pragma GCC unroll 16
+  for (int p = 0; p < 16; ++p) _mm512_storeu_si512(dst + p * group, v[p]);
 }
 
 }  // namespace
@@ -78,12 +114,12 @@ void pack_a(const char* src, int64_t row_step, int64_t col_step, int64_t rows, i
 
 void pack_b(const char* src, int64_t row_step, int64_t col_step, int64_t k, int64_t cols,
             uint16_t* dst) {
-  for (int64_t panel = 0; panel < cols; panel += side)
-    for (int64_t first = 0; first < k; first += group, dst += tile_elements) {
-      const char* tile = src + first * row_step + panel * col_step;
-      if (col_step == 2) pack_tile_by_rows(tile, row_step, k - first, cols - panel, dst);
-      else pack_tile_by_columns(tile, row_step, col_step, k - first, cols - panel, dst);
-    }
+  const int64_t apart = (k + group - 1) / group * tile_elements;  // from panel to panel
+  for (int64_t first = 0; first < k && col_step == 2; first += group)
+    pack_group_by_rows(src + first * row_step, row_step, k - first, cols, apart, dst + first / group * tile_elements);
+  for (int64_t panel = 0; panel < cols && col_step != 2; panel += side)
+    for (int64_t first = 0; first < k; first += group, dst += tile_elements)
+      pack_tile_by_columns(src + first * row_step + panel * col_step, row_step, col_step, k - first, cols - panel, dst);
 }
 
 void configure() {

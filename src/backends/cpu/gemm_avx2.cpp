@@ -18,6 +18,9 @@ struct Native : NoMasks {
     typedef uint16_t Half __attribute__((vector_size(16)));
     return reinterpret_cast<Half>(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
   }
+  // The value counts as changed: what made it is not fused with what uses it.
+  template <class Vector>
+  static void keep(Vector& v) { asm("" : "+x"(v)); }
   static float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
   static double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 };

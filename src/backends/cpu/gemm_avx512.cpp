@@ -27,6 +27,9 @@ struct Native {
     typedef uint16_t Half __attribute__((vector_size(32)));
     return reinterpret_cast<Half>(_mm512_maskz_cvtps_ph(0xffff, v, _MM_FROUND_TO_NEAREST_INT));
   }
+  // The value counts as changed: what made it is not fused with what uses it.
+  template <class Vector>
+  static void keep(Vector& v) { asm("" : "+v"(v)); }
   static float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
   static double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 };

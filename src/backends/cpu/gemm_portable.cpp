@@ -22,6 +22,9 @@ struct Native : NoMasks {
     for (int i = 0; i < 4; ++i) half[i] = infini::f16_from_f32(v[i]);
     return half;
   }
+  // The value counts as changed: what made it is not fused with what uses it.
+  template <class Vector>
+  static void keep(Vector& v) { asm("" : "+m"(v)); }
   // Whatever the compiler makes of the vectors' a·b + c (fused or not), the tails do the same.
   template <class T>
   static T fma(T a, T b, T c) { return a * b + c; }

@@ -105,6 +105,15 @@ void narrow_part(S* p, int count, Vec<T> v) {
   }
 }
 
+// alpha·total + beta·old, with beta·old rounded first wherever this is compiled: which of the two
+// products a compiler fuses would otherwise differ from place to place, and with it the last bit.
+template <class T>
+Vec<T> blend(Vec<T> alpha, Vec<T> total, Vec<T> beta, Vec<T> old) {
+  Vec<T> kept = beta * old;
+  Native::keep(kept);
+  return alpha * total + kept;
+}
+
 // ---- the tile: rows×(vectors·lanes) of C from a strip of A and a panel of B ----
 
 // Every element is one chain of fused multiply-adds in the order of k, whatever the tile's size, so
@@ -156,7 +165,7 @@ void tile(const TileCall<T>& call) {
   advance(call.k - 2 * quarter);
   const Vec<T> alpha = splat(call.alpha), beta = splat(call.beta);
   const auto result = [&](Vec<T> total, auto old) {
-    return call.beta == 0 ? alpha * total : alpha * total + beta * old();
+    return call.beta == 0 ? alpha * total : blend<T>(alpha, total, beta, old());
   };
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
@@ -255,28 +264,21 @@ void finish(const FinishCall<T>& call) {
   constexpr int lanes = Simd<T>::lanes;
   const bool unit = call.col_step == static_cast<int64_t>(sizeof(S));
   const Vec<T> alpha = splat(call.alpha), beta = splat(call.beta);
+  const auto result = [&](Vec<T> total, auto old) {
+    return call.beta == 0 ? alpha * total : blend<T>(alpha, total, beta, old());
+  };
   for (int64_t i = 0; i < call.rows; ++i) {
     const T* sum = call.sum + i * call.sum_row;
     char* c = call.c + i * call.row_step;
     int64_t j = 0;
-    if (unit)
-      for (; j + lanes <= call.cols; j += lanes) {
-        S* place = reinterpret_cast<S*>(c) + j;
-        const Vec<T> v = alpha * load(sum + j);
-        narrow(place, call.beta == 0 ? v : v + beta * wide(place));
-      }
-    if (unit && j < call.cols) {
+    for (; unit && j + lanes <= call.cols; j += lanes) {
       S* place = reinterpret_cast<S*>(c) + j;
-      const int count = static_cast<int>(call.cols - j);
-      const Vec<T> v = alpha * wide_part<T>(sum + j, count);
-      narrow_part<T>(place, count, call.beta == 0 ? v : v + beta * wide_part<T>(place, count));
-      continue;
+      narrow(place, result(load(sum + j), [&] { return wide(place); }));
     }
-    for (; j < call.cols; ++j) {
+    for (int count = 1; j < call.cols; j += count) {  // the rest at once, or one by one
       S* place = reinterpret_cast<S*>(c + j * call.col_step);
-      const T v = call.alpha * sum[j];
-      const Vec<T> line = {call.beta == 0 ? v : v + call.beta * one(place)};
-      narrow_part<T>(place, 1, line);
+      if (unit) count = static_cast<int>(call.cols - j);
+      narrow_part<T>(place, count, result(wide_part<T>(sum + j, count), [&] { return wide_part<T>(place, count); }));
     }
   }
 }

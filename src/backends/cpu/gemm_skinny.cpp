@@ -13,7 +13,7 @@ namespace infini::cpu {
 namespace {
 
 constexpr int64_t line_bytes = 64;
-constexpr int64_t sum_bytes_per_row = 4096;           // a stretch of columns whose sums stay in L1
+constexpr int64_t sum_bytes = 24 << 10;               // a stretch of columns whose sums stay in L1
 constexpr int64_t reread_bytes = 64 << 10;            // columns that later rows of A read again
 constexpr double bytes_per_thread = 128 << 10;       // of B; below this a thread does not pay
 constexpr int64_t most_rows_across = most_skinny_rows, most_rows_along = 16;
@@ -41,7 +41,7 @@ class Skinny final : public CpuGemm {
     threads_ = static_cast<int>(
         std::clamp(bytes / bytes_per_thread, 1.0, static_cast<double>(available_threads())));
     const int64_t pad = line_bytes / int64_t{sizeof(T)};
-    const int64_t stretch = sum_bytes_per_row / int64_t{sizeof(T)};
+    const int64_t stretch = round_up(sum_bytes / (plan_.m * int64_t{sizeof(T)}), 2 * pad);
     cols_ = std::min(stretch, round_up(ceil_div(plan_.n, threads_), 2 * pad));
     const int64_t column_bytes = std::max<int64_t>(1, plan_.k * dtype_bytes(plan_.b.dtype));
     cols_at_once_ = walk_ == Walk::across || plan_.m <= most_skinny_rows
