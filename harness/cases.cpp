@@ -45,7 +45,7 @@ constexpr const char* shapes[] = {
     "3x500 perm=1,0", "500x3 perm=1,0", "2x300 perm=1,0", "300x4 perm=1,0", "65x33x17 perm=2,1,0",
     "33x20x40 perm=1,0,2", "20x33x40 perm=0,2,1", "1030x70 perm=1,0", "70x1030 perm=1,0",
     "40x50 src=-50,-1", "64x48 src=96,2", "64x48 dst=96,2", "64x48 src=0,1", "64x48 src=1,0",
-    "100x7 dst=9,1", "256x300 perm=1,0"};
+    "100x7 dst=9,1", "256x300 perm=1,0", "3x8208 perm=1,0", "8208x3 perm=1,0", "517x389 perm=1,0"};
 constexpr const char* sizes[] = {"u8", "f16", "f32", "f64", "c128"};
 constexpr const char* places[] = {"", " dst_at=1", " src_at=2", " dst_at=4 src_at=8",
                                   " dst_at=8 src_at=4", " dst_at=16 src_at=48"};

@@ -70,6 +70,29 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
   return s;
 }
 
+std::optional<TinySchedule> make_tiny_schedule(const UnitNest& nest) {
+  TinySchedule s{};
+  int64_t units = 1, reach = 0;
+  for (int i = 0; i < nest.depth; ++i) {
+    const Loop& loop = nest.loops[i];
+    if (!checked_mul(units, loop.extent, units) || units > max_tiny_units) return std::nullopt;
+    const int64_t longer = std::max(loop.dst_step, std::abs(loop.src_step));
+    int64_t bytes = 0;
+    if (!checked_mul(longer, loop.extent, bytes) || bytes > grid_limit - reach) return std::nullopt;
+    reach += bytes;
+  }
+  if (nest.depth > max_tiny_loops) return std::nullopt;
+  for (int i = nest.depth; i-- > 0;) {  // neighbouring threads write neighbouring units
+    const Loop& loop = nest.loops[i];
+    s.loops[s.depth++] = {make_fast_divisor(static_cast<uint32_t>(loop.extent)),
+                          static_cast<int32_t>(loop.dst_step), static_cast<int32_t>(loop.src_step)};
+  }
+  s.unit = nest.unit;
+  s.units = static_cast<uint32_t>(units);
+  s.blocks = static_cast<uint32_t>(ceil_div(units, int64_t{tiny_threads}));
+  return s;
+}
+
 std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest) {
   GenericSchedule s{};
   s.unit = nest.unit;
@@ -102,6 +125,12 @@ std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest) {
 std::string to_string(const RowSchedule& s) {
   std::ostringstream text;
   text << s.rows << " rows of " << s.row_bytes << " B in " << s.blocks << " blocks";
+  return text.str();
+}
+
+std::string to_string(const TinySchedule& s) {
+  std::ostringstream text;
+  text << s.units << " units of " << s.unit << " B in " << s.blocks << " blocks";
   return text.str();
 }
 

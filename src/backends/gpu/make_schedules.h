@@ -1,4 +1,4 @@
-// Making row and generic schedules: pure host code.
+// Making row, tiny and generic schedules: pure host code.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 
 #include "backends/gpu/generic_schedule.h"
 #include "backends/gpu/row_schedule.h"
+#include "backends/gpu/tiny_schedule.h"
 #include "backends/gpu/unit_nest.h"
 
 namespace infini::gpu {
@@ -14,10 +15,15 @@ namespace infini::gpu {
 // make_unit_nest.
 std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_unit);
 
+// None when the plan has more than max_tiny_units units, more than 6 loops, or steps that take more
+// than 31 bits.
+std::optional<TinySchedule> make_tiny_schedule(const UnitNest& nest);
+
 // None when there are more blocks than 2^31 - 1: more than 2^38 units.
 std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest);
 
 std::string to_string(const RowSchedule& schedule);
+std::string to_string(const TinySchedule& schedule);
 std::string to_string(const GenericSchedule& schedule);
 
 }  // namespace infini::gpu

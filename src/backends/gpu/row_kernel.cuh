@@ -3,6 +3,7 @@
 
 #include "backends/gpu/generic_schedule.h"
 #include "backends/gpu/row_schedule.h"
+#include "backends/gpu/tiny_schedule.h"
 #include "backends/gpu/words.cuh"
 
 namespace infini::gpu {
@@ -123,6 +124,15 @@ __global__ void __launch_bounds__(generic_threads)
     move_units(const __grid_constant__ GenericSchedule s, char* dst, const char* src) {
   const GenericPlace place = place_unit(s, blockIdx.x, threadIdx.x);
   if (place.inside) store_word<unit>(dst + place.dst, load_word<unit>(src + place.src));
+}
+
+template <int unit>
+__global__ void __launch_bounds__(tiny_threads)
+    move_tiny(const __grid_constant__ TinySchedule s, char* dst, const char* src) {
+  const uint32_t number = blockIdx.x * tiny_threads + threadIdx.x;
+  const TinyPlace place = place_tiny(s, number);
+  wait_for_predecessor();
+  if (number < s.units) store_word<unit>(dst + place.dst, load_word<unit>(src + place.src));
 }
 
 }  // namespace infini::gpu

@@ -97,35 +97,21 @@ void Interpreter::load_rows(const TileSchedule& s, const TilePlace& place, uint3
     const int shift = misalignment(start);
     const int32_t end = shift + place.row_bytes;
     const int64_t image = row_image(s, row);
-    for (int32_t at = lane; at < end; at += vector_bytes << s.row_lane_bits)
-      load_vector(s, image + at, start - shift + at, shift - at, end - at, inside);
+    for (int32_t at = lane; at < end; at += vector_bytes << s.row_lane_bits) {
+      const int64_t from = start - shift + at;
+      if (image + at + vector_bytes > s.rows_at) fault("image reaches into the tables");
+      load_vector(s.unit, image + at, from, shift - at, end - at,
+                  inside || (from >= src_base_ + s.src_begin &&
+                             from + vector_bytes <= src_base_ + s.src_end));
+    }
   }
 }
 
-void Interpreter::load_vector(const TileSchedule& s, int64_t to, int64_t from, int32_t begin,
-                              int32_t end, bool inside) {
-  if (to + vector_bytes > s.rows_at) fault("image reaches into the tables");
-  if (inside || (from >= src_base_ + s.src_begin && from + vector_bytes <= src_base_ + s.src_end))
-    return put_shared(to, load(from, vector_bytes));
-  for (int k = 0; k < vector_bytes; k += s.unit)
-    if (k >= begin && k < end) put_shared(to + k, load(from + k, s.unit));
-}
-
-template <class Offset>
-void Interpreter::store_vector(const TilePlace& place, int unit, int64_t to, int32_t first,
-                               Offset offset) {
-  const int units = vector_bytes / unit;
-  const bool whole = first >= 0 && first + units <= place.run_units;
-  Bytes vector;
-  for (int k = 0; k < units; ++k) {
-    if (first + k < 0 || first + k >= place.run_units) continue;
-    const Bytes value = get_shared(offset(k), unit);
-    if (whole)
-      vector.insert(vector.end(), value.begin(), value.end());
-    else
-      store(to + k * unit, value);
-  }
-  if (whole) store(to, vector);
+void Interpreter::load_vector(int unit, int64_t to, int64_t from, int32_t begin, int32_t end,
+                              bool whole) {
+  if (whole) return put_shared(to, load(from, vector_bytes));
+  for (int k = 0; k < vector_bytes; k += unit)
+    if (k >= begin && k < end) put_shared(to + k, load(from + k, unit));
 }
 
 // In columns a thread takes several neighbouring runs, 4 bytes at a time.
@@ -143,7 +129,7 @@ void Interpreter::store_runs_linear(const TileSchedule& s, const TilePlace& plac
       const RunPlace at = place_run(s, run);
       for (int r = 0; r < runs; ++r) {
         const int64_t to = dst_base_ + place.dst + at.dst + r * s.many[0].step;
-        store_vector(place, s.unit, to + int64_t{first} * s.unit, first, [&](int k) {
+        store_vector(place.run_units, s.unit, to + int64_t{first} * s.unit, first, [&](int k) {
           const int64_t column = from + at.image + k * s.unit_image;
           if (runs > 1) get_shared(column, 4);
           return column + r * s.unit;
@@ -178,7 +164,7 @@ void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& pl
          run += tile_threads >> s.v_bits) {
       const RunPlace at = place_run(s, run);
       const int64_t to = dst_base_ + place.dst + at.dst + int64_t{first} * s.unit;
-      store_vector(place, s.unit, to, first,
+      store_vector(place.run_units, s.unit, to, first,
                    [&](int k) { return from + at.image + offsets[static_cast<size_t>(k)]; });
     }
   }
@@ -197,7 +183,7 @@ void Interpreter::store_runs_by_table(const TileSchedule& s, const TilePlace& pl
     const int64_t start = dst_base_ + place.dst + at.dst;
     const int32_t first = static_cast<int32_t>(item.vector) * units - misalignment(start) / s.unit;
     if (first >= place.run_units) continue;
-    store_vector(place, s.unit, start + int64_t{first} * s.unit, first, [&](int k) {
+    store_vector(place.run_units, s.unit, start + int64_t{first} * s.unit, first, [&](int k) {
       const int32_t entry =
           position_image(s, static_cast<uint32_t>(first + k), origin) + place.below;
       if (entry < 0 || entry > 65535) fault("a table entry does not fit into 16 bits");
@@ -265,6 +251,15 @@ void Interpreter::run(const RowSchedule& s) {
       const uint32_t row = divide(i, vectors);
       move_row_part(s, place_row(s, first_row + row), skipped + (i - row * vectors.divisor));
     }
+  }
+}
+
+void Interpreter::run(const TinySchedule& s) {
+  for (uint32_t number = 0; number < s.blocks * tiny_threads; ++number) {
+    if (number >= s.units) continue;
+    const TinyPlace place = place_tiny(s, number);
+    store(dst_base_ + plan_.dst_offset + place.dst,
+          load(src_base_ + plan_.src_offset + place.src, s.unit));
   }
 }
 

@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "backends/gpu/generic_schedule.h"
+#include "backends/gpu/planes_schedule.h"
 #include "backends/gpu/row_schedule.h"
 #include "backends/gpu/tile_schedule.h"
+#include "backends/gpu/tiny_schedule.h"
+#include "backends/gpu/transpose_schedule.h"
 #include "plan/rearrange_plan.h"
 
 namespace infini::gpu {
@@ -22,6 +25,9 @@ class Interpreter {
   // Each runs all blocks. A second run on one interpreter finds everything written twice.
   void run(const TileSchedule& schedule);
   void run(const RowSchedule& schedule);
+  void run(const TransposeSchedule& schedule);
+  void run(const PlanesSchedule& schedule);
+  void run(const TinySchedule& schedule);
   void run(const GenericSchedule& schedule);
 
   // Empty when every byte of dst was written once, with the right value, and no access left its
@@ -40,13 +46,19 @@ class Interpreter {
 
   void check_tables(const TileSchedule& s);
   void load_rows(const TileSchedule& s, const TilePlace& place, uint32_t thread);
-  void load_vector(const TileSchedule& s, int64_t to, int64_t from, int32_t begin, int32_t end,
-                   bool inside);
+  void load_vector(int unit, int64_t to, int64_t from, int32_t begin, int32_t end, bool whole);
   void store_runs_linear(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_runs_prepared(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_runs_by_table(const TileSchedule& s, const TilePlace& place, uint32_t thread);
+  // Gathers one vector of a run, whole or partial; offset(k) is where unit k is found.
   template <class Offset>
-  void store_vector(const TilePlace& place, int unit, int64_t to, int32_t first, Offset offset);
+  void store_vector(int64_t run_units, int unit, int64_t to, int64_t first, Offset offset);
+  int64_t transpose_row(const TransposeSchedule& s, const TransposePlace& place,
+                        uint32_t row) const;
+  void load_transposed(const TransposeSchedule& s, const TransposePlace& place, uint32_t thread);
+  void store_transposed(const TransposeSchedule& s, const TransposePlace& place, uint32_t thread);
+  void move_interleaved(const PlanesSchedule& s, const PlanesPlace& place, uint32_t at);
+  void move_chunk(const PlanesSchedule& s, const PlanesPlace& place, uint32_t chunk);
   void move_row_part(const RowSchedule& s, const RowPlace& row, int64_t vector);
 
   RearrangePlan plan_;
@@ -56,5 +68,22 @@ class Interpreter {
   std::vector<int64_t> shared_;
   std::string fault_;
 };
+
+template <class Offset>
+void Interpreter::store_vector(int64_t run_units, int unit, int64_t to, int64_t first,
+                               Offset offset) {
+  const int units = vector_bytes / unit;
+  const bool whole = first >= 0 && first + units <= run_units;
+  Bytes vector;
+  for (int k = 0; k < units; ++k) {
+    if (first + k < 0 || first + k >= run_units) continue;
+    const Bytes value = get_shared(offset(k), unit);
+    if (whole)
+      vector.insert(vector.end(), value.begin(), value.end());
+    else
+      store(to + k * unit, value);
+  }
+  if (whole) store(to, vector);
+}
 
 }  // namespace infini::gpu

@@ -19,7 +19,8 @@ inline constexpr infiniDevice_t vendor_kind = INFINI_DEVICE_NVIDIA;
 
 // What a block may use without asking, and how much it moves at a time.
 inline constexpr int shared_bytes_per_block = 48 * 1024;
-inline constexpr int tile_bytes = 24 * 1024;
+inline constexpr int tile_bytes = 24 * 1024, least_tile_bytes = 4 * 1024;
+inline constexpr int least_plane_bytes = 8 * 1024;
 
 using Status = cudaError_t;
 using Stream = cudaStream_t;
@@ -65,7 +66,11 @@ inline constexpr unsigned event_disable_timing = cudaEventDisableTiming;
 inline constexpr unsigned event_blocking_sync = cudaEventBlockingSync;
 
 inline Status get_device_count(int* count) { return cudaGetDeviceCount(count); }
-inline Status set_device(int id) { return cudaSetDevice(id); }
+// Asking is cheaper than telling.
+inline Status set_device(int id) {
+  int current = -1;
+  return cudaGetDevice(&current) == success && current == id ? success : cudaSetDevice(id);
+}
 inline Status device_synchronize() { return cudaDeviceSynchronize(); }
 inline Status memory_info(size_t* free, size_t* total) { return cudaMemGetInfo(free, total); }
 inline Status stream_create(Stream* s) { return cudaStreamCreateWithFlags(s, stream_flags); }
@@ -108,11 +113,29 @@ inline Status launch(const void* kernel, unsigned blocks, unsigned threads, cons
                           shared_bytes, stream);
 }
 
+// As launch(), but the kernel may begin while the work before it ends; it calls
+// wait_for_predecessor() before it touches memory.
+inline Status launch_early(const void* kernel, unsigned blocks, unsigned threads,
+                           const void** arguments, size_t shared_bytes, Stream stream) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return cudaLaunchKernelExC(&config, kernel, const_cast<void**>(arguments));
+}
+
 struct DeviceFacts {
   char name[256];
   int processors;
   size_t memory_bytes;
   bool reads_host_memory;  // kernels may use any host pointer
+  bool early_launch;       // launch_early() may be used
 };
 
 inline Status device_facts(int id, DeviceFacts& facts) {
@@ -123,6 +146,7 @@ inline Status device_facts(int id, DeviceFacts& facts) {
   facts.processors = properties.multiProcessorCount;
   facts.memory_bytes = properties.totalGlobalMem;
   facts.reads_host_memory = properties.pageableMemoryAccess != 0;
+  facts.early_launch = properties.major >= 9;
   return success;
 }
 
@@ -149,6 +173,13 @@ __device__ inline void stage_vector(void* shared, const void* global) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global) : "memory");
 #else
   *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
+#endif
+}
+
+__device__ inline void wait_for_predecessor() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 

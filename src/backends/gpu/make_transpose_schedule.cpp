@@ -1,0 +1,213 @@
+// Making a transpose schedule: two chains of loops, then windows and stretches of them.
+#include "backends/gpu/make_transpose_schedule.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <sstream>
+
+#include "base/checked.h"
+
+namespace infini::gpu {
+namespace {
+
+constexpr int64_t grid_limit = std::numeric_limits<int32_t>::max();
+constexpr int64_t chain_limit = 1 << 30;
+constexpr uint32_t thread_bits = 8;
+static_assert(transpose_threads == 1 << thread_bits);
+
+constexpr int64_t longest_window = int64_t{vector_bytes} << thread_bits;
+constexpr int64_t longest_image = longest_window, usual_image = 256;
+constexpr uint32_t sector_bytes = 32;  // what memory is written by
+// A longer chain brings nothing.
+constexpr int64_t short_chain_bytes = 256, most_chain_bytes = 4096;
+
+uint32_t bits_for(int64_t count) {  // the smallest b with 2^b >= count
+  uint32_t bits = 0;
+  while ((int64_t{1} << bits) < count) ++bits;
+  return bits;
+}
+
+uint32_t floor_log2(int64_t n) { return bits_for(n + 1) - 1; }
+
+class Maker {
+ public:
+  Maker(const UnitNest& nest, const DeviceModel& model, bool bases_aligned)
+      : nest_(nest), model_(model), bases_aligned_(bases_aligned) {}
+
+  bool make() {
+    if (!find_first_column()) return false;
+    grow_chains();
+    const int64_t least = std::min(64, model_.tile_bytes / 64);
+    if (run_bytes() < least || row_bytes() < least) return false;
+    choose_shape();
+    lay_images();
+    return lay_grid() && lay_shared();
+  }
+
+  TransposeSchedule s{};
+
+ private:
+  enum class Use : uint8_t { grid, position, column };
+
+  int64_t run_bytes() const { return positions_ * nest_.unit; }
+  int64_t row_bytes() const { return columns_ * nest_.unit; }
+
+  // The loop that src's rows begin with must not be the one that dst's runs begin with.
+  bool find_first_column() {
+    std::fill_n(use_, nest_.depth, Use::grid);
+    for (int i = 0; i < nest_.depth; ++i)
+      if (nest_.loops[i].src_step == nest_.unit) first_column_ = i;
+    return first_column_ >= 0 && nest_.loops[first_column_].dst_step != nest_.unit;
+  }
+
+  template <class Fits>
+  int find(const Fits& fits) const {
+    for (int i = 0; i < nest_.depth; ++i)
+      if (use_[i] == Use::grid && fits(nest_.loops[i])) return i;
+    return -1;
+  }
+
+  // dst's runs first, then always the shorter chain: both may want the same loop.
+  void grow_chains() {
+    bool run_grows = true, row_grows = true;
+    while (run_bytes() < short_chain_bytes && grow_run()) {
+    }
+    while (run_grows || row_grows) {
+      if (run_grows && (!row_grows || run_bytes() < row_bytes()))
+        run_grows = run_bytes() < most_chain_bytes && grow_run();
+      else
+        row_grows = row_bytes() < most_chain_bytes && grow_row();
+    }
+  }
+
+  bool grow_run() {
+    const int i = find([&](const Loop& loop) { return loop.dst_step == run_bytes(); });
+    if (i < 0 || i == first_column_ || nest_.loops[i].src_step == 0) return false;
+    return add(i, Use::position, nest_.loops[i].src_step, s.position, s.position_depth, positions_);
+  }
+
+  bool grow_row() {
+    const int i = find([&](const Loop& loop) { return loop.src_step == row_bytes(); });
+    if (i < 0) return false;
+    return add(i, Use::column, nest_.loops[i].dst_step, s.column, s.column_depth, columns_);
+  }
+
+  bool add(int i, Use use, int64_t step, ChainLoop* chain, int32_t& depth, int64_t& count) {
+    const int64_t extent = nest_.loops[i].extent;
+    if (depth == max_chain_loops || extent > chain_limit / count) return false;
+    chain[depth++] = {make_fast_divisor(static_cast<uint32_t>(extent)), step};
+    count *= extent;
+    use_[i] = use;
+    return true;
+  }
+
+  // True when the step of every loop that is not `inside` keeps 16-byte boundaries.
+  template <class Step>
+  bool even(Use inside, const Step& step) const {
+    for (int i = 0; i < nest_.depth; ++i)
+      if (use_[i] != inside && step(nest_.loops[i]) % vector_bytes != 0) return false;
+    return bases_aligned_;
+  }
+
+  void choose_shape() {
+    const bool runs_even = even(Use::position, [](const Loop& loop) { return loop.dst_step; });
+    s.skew = runs_even ? vector_bytes : sector_bytes;
+    s.lead_rows = runs_even ? 0 : s.skew / static_cast<uint32_t>(nest_.unit) - 1;
+    s.rows_even = row_bytes() % vector_bytes == 0 &&
+                  even(Use::column, [](const Loop& loop) { return loop.src_step; });
+    // Bytes of an image's row times bytes of a window. A row that may start anywhere takes up to a
+    // vector more than its bytes.
+    const int64_t area = int64_t{model_.tile_bytes} * nest_.unit;
+    const int64_t more = s.rows_even ? 0 : vector_bytes - nest_.unit;
+    const int64_t whole_row = round_up(row_bytes() + more, vector_bytes);
+    int64_t image = int64_t{1} << (bits_for(area) + 1) / 2;
+    image = std::min({std::max<int64_t>(image, 2 * vector_bytes), usual_image, whole_row});
+    int64_t run = std::min(int64_t{1} << floor_log2(area / image), longest_window);
+    run = std::max<int64_t>(run, vector_bytes);
+    const int64_t whole_run = int64_t{vector_bytes}
+                              << bits_for(ceil_div(run_bytes(), vector_bytes));
+    if (whole_run < run) {
+      run = whole_run;
+      image = std::min({int64_t{1} << floor_log2(area / run), whole_row, longest_image});
+    }
+    s.window = static_cast<uint32_t>(run / nest_.unit);
+    s.stretch = static_cast<uint32_t>(std::min(image - more, row_bytes()) / nest_.unit);
+    s.row_pitch = static_cast<uint32_t>(image);
+  }
+
+  void lay_images() {
+    const int64_t units = vector_bytes / nest_.unit;
+    s.row_lane_bits = bits_for(s.row_pitch / vector_bytes);
+    s.group_bits = bits_for(units);
+    // The rows of a vector take an odd number of 16 bytes: 8 vectors begin in 8 different quarters.
+    s.group_skew = units * s.row_pitch / vector_bytes % 2 == 0 ? vector_bytes : 0;
+    s.v_bits = bits_for(s.window / units);
+    s.v_low_bits = std::min<uint32_t>(3, s.v_bits);
+    s.c_low_bits = std::min(5 - s.v_low_bits, thread_bits - s.v_bits);
+  }
+
+  bool lay_grid() {
+    const int64_t windows = ceil_div(positions_ + s.lead_rows, int64_t{s.window});
+    const int64_t stretches = ceil_div(columns_, int64_t{s.stretch});
+    int64_t tiles = 1;
+    const auto grow = [&](int64_t extent) {
+      return checked_mul(tiles, extent, tiles) && tiles <= grid_limit;
+    };
+    if (!grow(windows) || !grow(stretches)) return false;
+    for (int i = nest_.depth; i-- > 0;) {
+      const Loop& loop = nest_.loops[i];
+      if (use_[i] != Use::grid) continue;
+      if (s.grid_depth == max_grid_loops || loop.extent > grid_limit || !grow(loop.extent))
+        return false;
+      s.grid[s.grid_depth++] = {make_fast_divisor(static_cast<uint32_t>(loop.extent)),
+                                loop.dst_step, loop.src_step};
+    }
+    s.windows = make_fast_divisor(static_cast<uint32_t>(windows));
+    s.stretches = make_fast_divisor(static_cast<uint32_t>(stretches));
+    s.tiles = static_cast<uint32_t>(tiles);
+    return true;
+  }
+
+  bool lay_shared() {
+    s.rows_at = transpose_image(s, transpose_rows(s)) + vector_bytes;
+    s.runs_at = s.rows_at + (s.position_depth > 1 ? transpose_rows(s) * sizeof(int64_t) : 0);
+    s.shared_bytes = s.runs_at + (s.column_depth > 1 ? s.stretch * sizeof(int64_t) : 0);
+    s.unit = nest_.unit;
+    s.positions = static_cast<uint32_t>(positions_);
+    s.columns = static_cast<uint32_t>(columns_);
+    s.dst_offset = nest_.dst_offset;
+    s.src_offset = nest_.src_offset;
+    s.src_begin = nest_.src_bytes.begin;
+    s.src_end = nest_.src_bytes.end;
+    return s.shared_bytes <= static_cast<uint32_t>(model_.shared_bytes);
+  }
+
+  const UnitNest& nest_;
+  const DeviceModel& model_;
+  bool bases_aligned_;
+  int first_column_ = -1;
+  Use use_[max_rank + 1];
+  int64_t positions_ = 1, columns_ = 1;
+};
+
+}  // namespace
+
+std::optional<TransposeSchedule> make_transpose_schedule(const UnitNest& nest,
+                                                         const DeviceModel& model,
+                                                         bool bases_aligned) {
+  Maker maker(nest, model, bases_aligned);
+  if (!maker.make()) return std::nullopt;
+  return maker.s;
+}
+
+std::string to_string(const TransposeSchedule& s) {
+  std::ostringstream text;
+  text << s.tiles << " tiles of " << s.stretch << " runs x " << s.window * s.unit
+       << " B, gathered in units of " << s.unit << " B from " << transpose_rows(s) << " rows x "
+       << s.stretch * s.unit << " B, " << s.shared_bytes << " B shared";
+  if (s.lead_rows > 0) text << ", windows skewed to " << s.skew << " B";
+  return text.str();
+}
+
+}  // namespace infini::gpu

@@ -1,0 +1,131 @@
+// The host interpreter of planes and transpose schedules; see schedule_interpreter.cpp.
+#include <algorithm>
+
+#include "backends/gpu/schedule_interpreter.h"
+
+namespace infini::gpu {
+namespace {
+
+int misalignment(int64_t address) { return static_cast<int>(address & (vector_bytes - 1)); }
+
+}  // namespace
+
+// The address of column first_column of a row.
+int64_t Interpreter::transpose_row(const TransposeSchedule& s, const TransposePlace& place,
+                                   uint32_t row) const {
+  const uint32_t position = place.window_begin - s.lead_rows + row;
+  return src_base_ + place.src + int64_t{place.first_column} * s.unit +
+         chain_step(s.position, s.position_depth, position);
+}
+
+void Interpreter::load_transposed(const TransposeSchedule& s, const TransposePlace& place,
+                                  uint32_t thread) {
+  const auto bytes = static_cast<int32_t>(place.columns) * s.unit;
+  const auto at = static_cast<int32_t>(thread & ((1u << s.row_lane_bits) - 1)) * vector_bytes;
+  for (uint32_t row = thread >> s.row_lane_bits; row < place.row_end;
+       row += transpose_threads >> s.row_lane_bits) {
+    if (row < place.row_begin) continue;
+    const int64_t start = transpose_row(s, place, row);
+    const int shift = s.rows_even ? 0 : misalignment(start);
+    if (at >= shift + bytes) continue;
+    const int64_t from = start - shift + at, image = transpose_image(s, row) + at;
+    if (image + vector_bytes > s.rows_at) fault("image reaches into the steps");
+    load_vector(s.unit, image, from, shift - at, shift + bytes - at,
+                reads_stay_inside(s, place) || (from >= src_base_ + s.src_begin &&
+                                                from + vector_bytes <= src_base_ + s.src_end));
+  }
+}
+
+void Interpreter::store_transposed(const TransposeSchedule& s, const TransposePlace& place,
+                                   uint32_t number) {
+  const int units = vector_bytes / s.unit;
+  const WindowPlace thread = place_in_window(s, number);
+  for (uint32_t c = thread.column; c < place.columns; c += transpose_threads >> s.v_bits) {
+    const int64_t run =
+        dst_base_ + place.dst + chain_step(s.column, s.column_depth, place.first_column + c);
+    const uint32_t lead = window_lead(s, static_cast<uintptr_t>(run));
+    const uint32_t row = thread.vector * static_cast<uint32_t>(units) + s.lead_rows - lead;
+    const int64_t first = int64_t{place.window_begin} + thread.vector * units - lead;
+    store_vector(s.positions, s.unit, run + first * s.unit, first, [&](int k) {
+      const uint32_t at = row + static_cast<uint32_t>(k);
+      const int shift = s.rows_even ? 0 : misalignment(transpose_row(s, place, at));
+      return int64_t{transpose_image(s, at)} + shift + c * s.unit;
+    });
+  }
+}
+
+void Interpreter::run(const TransposeSchedule& s) {
+  const int64_t rows = s.position_depth > 1 ? transpose_rows(s) * int64_t{sizeof(int64_t)} : 0;
+  const int64_t runs = s.column_depth > 1 ? s.stretch * int64_t{sizeof(int64_t)} : 0;
+  if (s.rows_at % 8 != 0 || s.rows_at + rows > s.runs_at || s.runs_at + runs > s.shared_bytes)
+    fault("steps overlap in shared memory");
+  for (uint32_t tile = 0; tile < s.tiles; ++tile) {
+    shared_.assign(s.shared_bytes, -1);
+    const TransposePlace place = place_transpose(s, tile);
+    for (uint32_t thread = 0; thread < transpose_threads; ++thread)
+      load_transposed(s, place, thread);
+    for (uint32_t thread = 0; thread < transpose_threads; ++thread)
+      store_transposed(s, place, thread);
+  }
+}
+
+// Between the interleaved side and shared memory, where its first byte lies at 0.
+void Interpreter::move_interleaved(const PlanesSchedule& s, const PlanesPlace& place, uint32_t at) {
+  const auto bytes = place.units * static_cast<uint32_t>(s.planes * s.unit);
+  const int64_t begin = int64_t{place.first} * s.unit * s.planes;
+  const int word = at + vector_bytes <= bytes ? vector_bytes : s.unit;
+  for (uint32_t k = at; k < std::min(at + vector_bytes, bytes); k += static_cast<uint32_t>(word)) {
+    if (s.joins)
+      store(dst_base_ + place.dst + begin + k, get_shared(k, word));
+    else
+      put_shared(k, load(src_base_ + place.src + begin + k, word));
+  }
+}
+
+// A chunk between shared memory and its planes. A partial one moves unit by unit.
+void Interpreter::move_chunk(const PlanesSchedule& s, const PlanesPlace& place, uint32_t chunk) {
+  const auto units = static_cast<uint32_t>(vector_bytes / s.unit);
+  if (chunk * units >= place.units) return;
+  const bool whole = chunk * units + units <= place.units;
+  const int64_t plane = int64_t{place.first} * s.unit + int64_t{chunk} * vector_bytes;
+  const int64_t shared = int64_t{chunk} * s.planes * vector_bytes;
+  const int word = whole ? vector_bytes : s.unit;
+  const auto count = whole ? units : place.units - chunk * units;
+  Bytes in;  // the side that is read, as chunk_source() counts
+  for (int k = 0; k < s.planes; ++k)
+    for (int at = 0; at < vector_bytes; at += word) {
+      const int64_t number = k * vector_bytes + at;
+      Bytes piece(static_cast<size_t>(word), -1);
+      if (s.joins && at < static_cast<int>(count) * s.unit)
+        piece = load(src_base_ + place.src + k * s.plane_step + plane + at, word);
+      if (!s.joins && number < int64_t{count} * s.planes * s.unit)
+        piece = get_shared(shared + number, word);
+      in.insert(in.end(), piece.begin(), piece.end());
+    }
+  for (int k = 0; k < s.planes; ++k)
+    for (int at = 0; at < vector_bytes; at += word) {
+      const int number = k * vector_bytes + at;
+      Bytes out;
+      for (int b = 0; b < word; ++b)
+        out.push_back(in[static_cast<size_t>(chunk_source(s.unit, s.planes, s.joins, number + b))]);
+      if (s.joins && number < static_cast<int>(count) * s.planes * s.unit)
+        put_shared(shared + number, out);
+      if (!s.joins && at < static_cast<int>(count) * s.unit)
+        store(dst_base_ + place.dst + k * s.plane_step + plane + at, out);
+    }
+}
+
+void Interpreter::run(const PlanesSchedule& s) {
+  for (uint32_t block = 0; block < s.blocks; ++block) {
+    shared_.assign(s.shared_bytes, -1);
+    const PlanesPlace place = place_planes(s, block);
+    const auto bytes = place.units * static_cast<uint32_t>(s.planes * s.unit);
+    for (const bool chunks : {s.joins != 0, s.joins == 0}) {
+      for (uint32_t at = 0; !chunks && at < bytes; at += vector_bytes)
+        move_interleaved(s, place, at);
+      for (uint32_t chunk = 0; chunks && chunk < block_chunks; ++chunk) move_chunk(s, place, chunk);
+    }
+  }
+}
+
+}  // namespace infini::gpu

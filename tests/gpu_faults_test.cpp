@@ -1,0 +1,121 @@
+// What goes wrong on a GPU: a status, words that carry the vendor's own, and a next call that
+// works. Runs on the device named by INFINI_TEST_DEVICE; skips with the reason when there is none.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "base/device_kind.h"
+#include "tests/capi_support.h"
+
+namespace infini::test {
+namespace {
+
+class GpuFaults : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* name = std::getenv("INFINI_TEST_DEVICE");
+    kind_ = device_kind_from_name(name ? name : "nvidia");
+    char words[512] = "";
+    infinirtDescribeDevice(kind_, 0, words, sizeof words);
+    if (infinirtSetDevice(kind_, 0) != INFINI_STATUS_SUCCESS) GTEST_SKIP() << words;
+    ASSERT_OK(infinirtMalloc(&a_, bytes));
+    ASSERT_OK(infinirtMalloc(&b_, bytes));
+    ASSERT_OK(infinirtStreamCreate(&stream_));
+  }
+  void TearDown() override {
+    if (stream_ == nullptr) return;
+    infinirtSetDevice(kind_, 0);
+    EXPECT_OK(infinirtStreamDestroy(stream_));
+    EXPECT_OK(infinirtFree(a_));
+    EXPECT_OK(infinirtFree(b_));
+  }
+
+  static bool last_words_hold(const char* text) {
+    return std::string(infiniGetLastErrorString()).find(text) != std::string::npos;
+  }
+  // Transposes n×n numbers there and back.
+  void expect_it_works(size_t n) {
+    const Handle handle;
+    const Tensor dense({n, n}), turned({n, n}, {1, static_cast<ptrdiff_t>(n)});
+    const RearrangeOp op(handle, dense, turned);
+    std::vector<float> there(n * n), back(n * n);
+    for (size_t i = 0; i < there.size(); ++i) there[i] = static_cast<float>(i);
+    EXPECT_OK(infinirtMemcpy(a_, there.data(), n * n * 4, INFINIRT_MEMCPY_H2D));
+    EXPECT_OK(infiniopRearrange(op.desc, b_, a_, stream_));
+    EXPECT_OK(infinirtStreamSynchronize(stream_));
+    EXPECT_OK(infinirtMemcpy(back.data(), b_, n * n * 4, INFINIRT_MEMCPY_D2H));
+    for (size_t i = 0; i < back.size(); ++i)
+      ASSERT_EQ(there[i % n * n + i / n], back[i]) << "element " << i;
+  }
+
+  static constexpr size_t bytes = 512 * 512 * 4;
+  infiniDevice_t kind_ = INFINI_DEVICE_NVIDIA;
+  void *a_ = nullptr, *b_ = nullptr;
+  infinirtStream_t stream_ = nullptr;
+};
+
+// One operator of every size class: a tiny one, a large one, a plain copy.
+TEST_F(GpuFaults, ADestroyedStreamIsRefused) {
+  const Handle handle;
+  infinirtStream_t gone = nullptr;
+  for (const size_t n : {8, 512}) {
+    for (const ptrdiff_t step : {ptrdiff_t{1}, static_cast<ptrdiff_t>(n)}) {
+      const Tensor dense({n, n}), other({n, n}, {step, step == 1 ? static_cast<ptrdiff_t>(n) : 1});
+      const RearrangeOp op(handle, dense, other);
+      ASSERT_OK(infinirtStreamCreate(&gone));
+      EXPECT_OK(infiniopRearrange(op.desc, b_, a_, gone));
+      ASSERT_OK(infinirtStreamDestroy(gone));
+      EXPECT_NE(INFINI_STATUS_SUCCESS, infiniopRearrange(op.desc, b_, a_, gone)) << n;
+      EXPECT_TRUE(last_words_hold("stream")) << infiniGetLastErrorString();
+      EXPECT_NE(INFINI_STATUS_SUCCESS, infinirtStreamSynchronize(gone));
+      EXPECT_NE(INFINI_STATUS_SUCCESS, infinirtStreamDestroy(gone));
+      expect_it_works(n);
+    }
+  }
+}
+
+// Allocating while a stream is captured in global mode spoils the capture; so does a launch then.
+TEST_F(GpuFaults, AFailedLaunchTellsAndPasses) {
+  expect_it_works(64);
+  const Handle handle;
+  const Tensor dense({64, 64}), turned({64, 64}, {1, 64});
+  const RearrangeOp op(handle, dense, turned);
+  ASSERT_OK(infinirtStreamBeginCapture(stream_, INFINIRT_STREAM_CAPTURE_MODE_GLOBAL));
+  void* p = nullptr;
+  EXPECT_NE(INFINI_STATUS_SUCCESS, infinirtMalloc(&p, 64));
+  EXPECT_NE(INFINI_STATUS_SUCCESS, infiniopRearrange(op.desc, b_, a_, stream_));
+  EXPECT_TRUE(last_words_hold("cannot launch rearrange")) << infiniGetLastErrorString();
+  EXPECT_TRUE(last_words_hold("says")) << infiniGetLastErrorString();
+  infinirtGraph_t graph = nullptr;
+  EXPECT_NE(INFINI_STATUS_SUCCESS, infinirtStreamEndCapture(stream_, &graph));
+  expect_it_works(64);
+}
+
+TEST_F(GpuFaults, TooLittleMemoryTellsAndPasses) {
+  void* p = nullptr;
+  EXPECT_NE(INFINI_STATUS_SUCCESS, infinirtMalloc(&p, size_t{1} << 46));
+  EXPECT_TRUE(last_words_hold("memory")) << infiniGetLastErrorString();
+  EXPECT_NE(INFINI_STATUS_SUCCESS, infinirtMallocAsync(&p, size_t{1} << 46, stream_));
+  EXPECT_TRUE(last_words_hold("memory")) << infiniGetLastErrorString();
+  EXPECT_EQ(nullptr, p);
+  expect_it_works(64);
+}
+
+TEST_F(GpuFaults, MemoryOfAnotherDeviceIsRefused) {
+  if (infinirtSetDevice(kind_, 1) != INFINI_STATUS_SUCCESS) GTEST_SKIP() << "needs two devices";
+  void* far = nullptr;
+  ASSERT_OK(infinirtMalloc(&far, bytes));
+  ASSERT_OK(infinirtSetDevice(kind_, 0));
+  const Handle handle;
+  const Tensor dense({64, 64}), turned({64, 64}, {1, 64});
+  const RearrangeOp op(handle, dense, turned);
+  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infiniopRearrange(op.desc, far, a_, stream_));
+  EXPECT_TRUE(last_words_hold("dst")) << infiniGetLastErrorString();
+  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infiniopRearrange(op.desc, b_, far, stream_));
+  EXPECT_TRUE(last_words_hold("src")) << infiniGetLastErrorString();
+  expect_it_works(64);
+  ASSERT_OK(infinirtFree(far));
+}
+
+}  // namespace
+}  // namespace infini::test
