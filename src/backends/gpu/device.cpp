@@ -8,7 +8,6 @@
 namespace infini::gpu {
 namespace {
 
-Stream as_stream(void* stream) { return static_cast<Stream>(stream); }
 Event as_event(void* event) { return static_cast<Event>(event); }
 
 // The vendor's synchronous copies and memsets inside device memory return before they are done, and
@@ -42,22 +41,22 @@ MemoryInfo GpuDevice::memory_info() {
 
 void GpuDevice::synchronize() { check(device_synchronize(), "work on the device failed"); }
 
-void* GpuDevice::create_stream() {
-  Stream stream = nullptr;
-  check(stream_create(&stream), "cannot create a stream");
-  return stream;
+Stream GpuDevice::live(void* stream) const {
+  const auto ours = static_cast<Stream>(stream);
+  park_.require_live(ours);
+  return ours;
 }
 
-void GpuDevice::destroy_stream(void* stream) {
-  check(stream_destroy(as_stream(stream)), "cannot destroy stream ", stream);
-}
+void* GpuDevice::create_stream() { return park_.create(); }
+
+void GpuDevice::destroy_stream(void* stream) { park_.destroy(static_cast<Stream>(stream)); }
 
 void GpuDevice::synchronize_stream(void* stream) {
-  check(stream_synchronize(as_stream(stream)), "cannot synchronize stream ", stream);
+  check(stream_synchronize(live(stream)), "cannot synchronize stream ", stream);
 }
 
 void GpuDevice::stream_wait_event(void* stream, void* event) {
-  check(gpu::stream_wait_event(as_stream(stream), as_event(event)), "stream ", stream,
+  check(gpu::stream_wait_event(live(stream), as_event(event)), "stream ", stream,
         " cannot wait for event ", event);
 }
 
@@ -75,8 +74,8 @@ void GpuDevice::destroy_event(void* event) {
 }
 
 void GpuDevice::record_event(void* event, void* stream) {
-  check(event_record(as_event(event), as_stream(stream)), "cannot record event ", event,
-        " on stream ", stream);
+  check(event_record(as_event(event), live(stream)), "cannot record event ", event, " on stream ",
+        stream);
 }
 
 bool GpuDevice::event_complete(void* event) {
@@ -118,13 +117,13 @@ void GpuDevice::free_host(void* p) { check(gpu::free_host(p), "cannot free pinne
 
 void* GpuDevice::allocate_async(size_t bytes, void* stream) {
   void* p = nullptr;
-  check(gpu::allocate_async(&p, bytes, as_stream(stream)), "cannot allocate ", bytes,
+  check(gpu::allocate_async(&p, bytes, live(stream)), "cannot allocate ", bytes,
         " bytes on stream ", stream);
   return p;
 }
 
 void GpuDevice::free_async(void* p, void* stream) {
-  check(gpu::free_async(p, as_stream(stream)), "cannot free ", p, " on stream ", stream);
+  check(gpu::free_async(p, live(stream)), "cannot free ", p, " on stream ", stream);
 }
 
 void GpuDevice::copy(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind) {
@@ -135,8 +134,8 @@ void GpuDevice::copy(void* dst, const void* src, size_t bytes, infinirtMemcpyKin
 
 void GpuDevice::copy_async(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind,
                            void* stream) {
-  check(gpu::copy_async(dst, src, bytes, copy_kinds[kind], as_stream(stream)), "cannot copy ",
-        bytes, " bytes from ", src, " to ", dst, " as kind ", kind, " on stream ", stream);
+  check(gpu::copy_async(dst, src, bytes, copy_kinds[kind], live(stream)), "cannot copy ", bytes,
+        " bytes from ", src, " to ", dst, " as kind ", kind, " on stream ", stream);
 }
 
 bool GpuDevice::copy_from_peer(void* dst, const Device& from, const void* src, size_t bytes) {
@@ -152,18 +151,17 @@ void GpuDevice::set(void* p, int value, size_t bytes) {
 }
 
 void GpuDevice::set_async(void* p, int value, size_t bytes, void* stream) {
-  check(gpu::set_async(p, value, bytes, as_stream(stream)), "cannot set ", bytes, " bytes at ", p,
+  check(gpu::set_async(p, value, bytes, live(stream)), "cannot set ", bytes, " bytes at ", p,
         " on stream ", stream);
 }
 
 void GpuDevice::begin_capture(void* stream, infinirtStreamCaptureMode_t mode) {
-  check(gpu::begin_capture(as_stream(stream), capture_modes[mode]), "cannot capture stream ",
-        stream);
+  check(gpu::begin_capture(live(stream), capture_modes[mode]), "cannot capture stream ", stream);
 }
 
 void* GpuDevice::end_capture(void* stream) {
   Graph graph = nullptr;
-  check(gpu::end_capture(as_stream(stream), &graph), "cannot end the capture of stream ", stream);
+  check(gpu::end_capture(live(stream), &graph), "cannot end the capture of stream ", stream);
   return graph;
 }
 
@@ -182,7 +180,7 @@ void GpuDevice::destroy_graph_exec(void* exec) {
 }
 
 void GpuDevice::launch_graph(void* exec, void* stream) {
-  check(graph_launch(static_cast<GraphExec>(exec), as_stream(stream)), "cannot launch graph ", exec,
+  check(graph_launch(static_cast<GraphExec>(exec), live(stream)), "cannot launch graph ", exec,
         " on stream ", stream);
 }
 

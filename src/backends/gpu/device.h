@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "backends/gpu/stream_park.h"
 #include "contract/device.h"
 #include "vendor.h"
 
@@ -14,6 +15,8 @@ class GpuDevice final : public Device {
   explicit GpuDevice(int id);
 
   const DeviceFacts& facts() const { return facts_; }
+  // The vendor's stream; throws BAD_PARAM when it is known to have been destroyed.
+  Stream live(void* stream) const;
 
   std::string description() const override;
   void make_current() override;
@@ -54,6 +57,7 @@ class GpuDevice final : public Device {
 
  private:
   DeviceFacts facts_{};
+  StreamPark park_;
 };
 
 // For the backend's table.

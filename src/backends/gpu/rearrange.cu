@@ -121,6 +121,7 @@ class ByAlignment final : public RearrangeKernel {
   }
 
   void run(void* dst, const void* src, void* stream) const override {
+    device_.live(stream);
     require_reachable(device_, dst, "dst");
     require_reachable(device_, src, "src");
     const uintptr_t low_bits = (reinterpret_cast<uintptr_t>(dst) + dst_offset_) |

@@ -18,8 +18,8 @@ constexpr Candidate<GemmKernel, GemmContext, GemmPlan> candidates[] = {
 
 void NvidiaGemm::run(void* workspace, void* c, const void* a, const void* b, float alpha,
                      float beta, void* stream) const {
+  const gpu::Stream on = device_.live(stream);
   gpu::require_reachable(device_, c, "c");
-  const auto on = static_cast<gpu::Stream>(stream);
   if (alpha == 0 || plan_.k == 0) {
     if (beta != 1) launch_finish(plan_, c, nullptr, 0, 0, beta, on);
     return;

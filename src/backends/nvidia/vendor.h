@@ -75,6 +75,12 @@ inline Status device_synchronize() { return cudaDeviceSynchronize(); }
 inline Status memory_info(size_t* free, size_t* total) { return cudaMemGetInfo(free, total); }
 inline Status stream_create(Stream* s) { return cudaStreamCreateWithFlags(s, stream_flags); }
 inline Status stream_destroy(Stream s) { return cudaStreamDestroy(s); }
+inline Status stream_is_capturing(Stream s, bool* capturing) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const Status result = cudaStreamIsCapturing(s, &status);
+  *capturing = status != cudaStreamCaptureStatusNone;
+  return result;
+}
 inline Status stream_synchronize(Stream s) { return cudaStreamSynchronize(s); }
 inline Status stream_wait_event(Stream s, Event e) { return cudaStreamWaitEvent(s, e, 0); }
 inline Status event_create(Event* e, unsigned flags) { return cudaEventCreateWithFlags(e, flags); }
