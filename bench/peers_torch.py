@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """PyTorch as a peer: times torch's copy of the layouts of a bench suite, eager and compiled.
 
-usage: peers_torch.py results.json [--compiled] [--filter text]
+usage: infini bench --device nvidia --suite large --json results.json --peer torch-compiled
+       peers_torch.py results.json [--compiled] [--filter text]
 
 results.json is what `infini bench --device nvidia --suite large --json results.json` wrote; the same
 problems are run by PyTorch and printed beside ours, as ratios to a device-to-device copy of the same
@@ -10,8 +11,14 @@ bytes that is measured in turns with them.
 import argparse
 import json
 import math
+import sys
 
-import torch
+try:
+    import torch
+except ImportError as error:
+    sys.exit(f"no PyTorch here: {error}")
+if not torch.cuda.is_available():
+    sys.exit("this PyTorch sees no CUDA device")
 
 DTYPES = {"f16": torch.float16, "f32": torch.float32, "f64": torch.float64, "u8": torch.uint8}
 
@@ -59,6 +66,9 @@ def main():
     with open(options.results, encoding="utf-8") as file:
         rows = json.load(file)
     rows = rows["rows"] if isinstance(rows, dict) else rows
+    names = ["PyTorch"] + (["compiled"] if options.compiled else [])
+    print(f"{'ratio to a copy of the same bytes':36s} " + " ".join(f"{n:>8s}" for n in ["ours", *names]))
+    means = [0.0] * len(names)
     for row in rows:
         if options.filter not in row["name"]:
             continue
@@ -70,10 +80,15 @@ def main():
         other = torch.empty_like(half)
         bodies = [lambda: other.copy_(half), lambda: dst.copy_(src)]
         if options.compiled:
+            torch._dynamo.reset()  # each layout gets a kernel of its own
             copy = torch.compile(lambda to, of: to.copy_(of), dynamic=False)
             bodies.append(lambda: copy(dst, src))
         limit, *peers = seconds(*bodies)
-        print(f"{row['name']:36s} " + " ".join(f"{limit / peer:6.3f}" for peer in peers), flush=True)
+        ratios = [limit / peer for peer in peers]
+        means = [mean + math.log(ratio) / len(rows) for mean, ratio in zip(means, ratios)]
+        print(f"{row['name']:36s} " + " ".join(f"{r:8.2f}" for r in [row["ratio"], *ratios]), flush=True)
+    if not options.filter:
+        print(f"{'geometric mean':36s} {'':8s} " + " ".join(f"{math.exp(mean):8.2f}" for mean in means))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include "harness/gemm_problem.h"
 #include "harness/suites.h"
 #include "tools/arguments.h"
+#include "tools/torch_peer.h"
 
 namespace infini::tools {
 namespace {
@@ -62,6 +63,10 @@ int run_bench(Arguments& arguments) {
   const std::string suite = arguments.take_value("--suite", "");
   const std::string json = arguments.take_value("--json", "");
   const std::string filter = arguments.take_value("--filter", "");
+  const std::string peer = arguments.take_value("--peer", "");
+  require(peer.empty() || ((peer == "torch" || peer == "torch-compiled") && !json.empty()),
+          INFINI_STATUS_BAD_PARAM, "--peer is \"", peer,
+          "\"; expected torch or torch-compiled, together with --json FILE");
   const std::string op = arguments.take_operator();
   auto words = arguments.rest();
   std::erase(words, "rearrange");  // `infini bench rearrange --suite cpu` reads well
@@ -78,6 +83,7 @@ int run_bench(Arguments& arguments) {
   }
   std::printf("geometric mean of the ratios: %.2f\n", results.mean_ratio());
   if (!json.empty()) results.write_json(json);
+  if (!peer.empty()) run_torch_peer(json, peer == "torch-compiled");
   return results.all_verified() ? 0 : 1;
 }
 

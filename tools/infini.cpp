@@ -21,6 +21,7 @@ constexpr const char* help = R"(infini %s: moving and multiplying tensors on any
       run on a device and compare every byte with the naive reference (gemm: with its error bound)
 
   infini bench [SUITE | "PROBLEM"...] [--filter TEXT] [--json FILE]
+               [--peer torch or torch-compiled]
       measure against a copy of the same bytes in the same run; suites: infini bench --list
   infini bench --op gemm [SUITE | "PROBLEM"...]
       measure against the machine's own limits and, where it is installed, OpenBLAS in the same run
