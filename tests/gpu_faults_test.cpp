@@ -101,6 +101,19 @@ TEST_F(GpuFaults, TooLittleMemoryTellsAndPasses) {
   expect_it_works(64);
 }
 
+TEST_F(GpuFaults, FreedMemoryIsRefused) {
+  const Handle handle;
+  const Tensor dense({64, 64}), turned({64, 64}, {1, 64});
+  const RearrangeOp op(handle, dense, turned);
+  void* p = nullptr;
+  ASSERT_OK(infinirtMalloc(&p, size_t{64} << 20));
+  for (int i = 0; i < 3; ++i) EXPECT_OK(infiniopRearrange(op.desc, p, a_, stream_));
+  EXPECT_OK(infinirtStreamSynchronize(stream_));
+  ASSERT_OK(infinirtFree(p));
+  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infiniopRearrange(op.desc, p, a_, stream_));
+  expect_it_works(64);
+}
+
 TEST_F(GpuFaults, MemoryOfAnotherDeviceIsRefused) {
   if (infinirtSetDevice(kind_, 1) != INFINI_STATUS_SUCCESS) GTEST_SKIP() << "needs two devices";
   void* far = nullptr;

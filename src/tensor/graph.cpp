@@ -56,21 +56,31 @@ std::vector<Step*> Graph::Impl::steps() const {
   return all;
 }
 
-// The steps run one after another, so one workspace per place serves them all.
+// Steps of one lane run one after another, and so do segments: one workspace per place and lane
+// serves them all.
 void Graph::Impl::share_workspaces() {
-  std::vector<std::pair<infini::Place*, size_t>> needs;
-  for (const Step* step : steps()) {
-    auto need = std::find_if(needs.begin(), needs.end(),
-                             [&](const auto& entry) { return entry.first == &step->place(); });
-    if (need == needs.end()) need = needs.insert(needs.end(), {&step->place(), 0});
-    need->second = std::max(need->second, step->workspace_bytes());
+  struct Need {
+    infini::Place* place;
+    size_t lane, bytes;
+    std::vector<Step*> steps;
+  };
+  std::vector<Need> needs;
+  std::vector<size_t> lanes;  // of all steps, in their order
+  for (const Segment& segment : segments)
+    for (const size_t lane : segment.lanes()) lanes.push_back(lane);
+  for (size_t i = 0; Step* step : steps()) {
+    const size_t lane = lanes[i++];
+    if (step->workspace_bytes() == 0) continue;
+    auto need = std::find_if(needs.begin(), needs.end(), [&](const Need& other) {
+      return other.place == &step->place() && other.lane == lane;
+    });
+    if (need == needs.end()) need = needs.insert(needs.end(), {&step->place(), lane, 0, {}});
+    need->bytes = std::max(need->bytes, step->workspace_bytes());
+    need->steps.push_back(step);
   }
-  for (const auto& [place, bytes] : needs) {
-    if (bytes == 0) continue;
-    workspaces.push_back(allocate(*place, bytes));
-    for (Step* step : steps())
-      if (&step->place() == place && step->workspace_bytes() > 0)
-        step->set_workspace(workspaces.back());
+  for (const Need& need : needs) {
+    workspaces.push_back(allocate(*need.place, need.bytes));
+    for (Step* step : need.steps) step->set_workspace(workspaces.back());
   }
 }
 

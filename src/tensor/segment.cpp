@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tensor/capture.h"
+#include "tensor/lanes.h"
 
 namespace infinicore::detail {
 namespace {
@@ -44,6 +45,15 @@ void Segment::forget_capture() {
   } catch (...) {  // also called by the destructor
   }
   exec_ = nullptr;
+}
+
+std::vector<size_t> Segment::lanes() const {
+  std::vector<size_t> result;
+  if (capturable_)
+    for (const LaneStep& step : plan_lanes(steps_)) result.push_back(step.lane);
+  else
+    result.resize(steps_.size());
+  return result;
 }
 
 void Segment::prepare() {

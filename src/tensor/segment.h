@@ -21,6 +21,8 @@ class Segment {
 
   bool accepts(const Step& step) const;
   void add(const Step& step) { steps_.push_back(&step); }
+  // The lane of each step, see lanes.h; steps that are not captured have one lane.
+  std::vector<size_t> lanes() const;
   // Captures if it can; nothing runs.
   void prepare();
   // To be prepared again before the next run.

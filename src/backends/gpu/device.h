@@ -65,7 +65,8 @@ int device_count(std::string& why_none);
 std::unique_ptr<Device> open_device(int id);
 
 // Throws BAD_PARAM when kernels of this device cannot reach the memory: a plain host pointer, or
-// memory of another device. Costs a look into the driver's table, no synchronisation.
+// memory of another device. Costs a look into the driver's table, which is remembered until memory is
+// freed through this runtime; no synchronisation.
 void require_reachable(const GpuDevice& device, const void* p, const char* argument);
 
 }  // namespace infini::gpu
