@@ -110,6 +110,14 @@ class Maker {
     return bases_aligned_;
   }
 
+  // Where rows are dear to find, a block that has found them should move more.
+  bool wants_larger_tiles() const {
+    int64_t bytes = nest_.unit;
+    for (int i = 0; i < nest_.depth; ++i) bytes *= nest_.loops[i].extent;
+    return nest_.unit >= 4 && s.position_depth > 1 && row_bytes() >= 8 * usual_image &&
+           bytes / model_.tile_bytes >= model_.many_tiles;
+  }
+
   void choose_shape() {
     const bool runs_even = even(Use::position, [](const Loop& loop) { return loop.dst_step; });
     s.skew = runs_even ? vector_bytes : sector_bytes;
@@ -118,11 +126,13 @@ class Maker {
                   even(Use::column, [](const Loop& loop) { return loop.src_step; });
     // Bytes of an image's row times bytes of a window. A row that may start anywhere takes up to a
     // vector more than its bytes.
-    const int64_t area = int64_t{model_.tile_bytes} * nest_.unit;
+    const bool larger = wants_larger_tiles();
+    const int64_t area = int64_t{model_.tile_bytes} * (larger ? 4 : 3) / 3 * nest_.unit;
     const int64_t more = s.rows_even ? 0 : vector_bytes - nest_.unit;
     const int64_t whole_row = round_up(row_bytes() + more, vector_bytes);
     int64_t image = int64_t{1} << (bits_for(area) + 1) / 2;
-    image = std::min({std::max<int64_t>(image, 2 * vector_bytes), usual_image, whole_row});
+    image = std::min({std::max<int64_t>(image, 2 * vector_bytes),
+                      larger ? 2 * usual_image : usual_image, whole_row});
     int64_t run = std::min(int64_t{1} << floor_log2(area / image), longest_window);
     run = std::max<int64_t>(run, vector_bytes);
     const int64_t whole_run = int64_t{vector_bytes}

@@ -11,6 +11,7 @@ namespace infini::gpu {
 struct DeviceModel {
   int tile_bytes = 16384;    // bytes that one block moves, about
   int shared_bytes = 32768;  // shared memory that one block may use
+  int many_tiles = 4096;     // so many that the last ones of a launch do not matter
 };
 
 struct TileShape {
