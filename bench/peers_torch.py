@@ -42,19 +42,25 @@ def storage(shape, strides, dtype):
     return base.as_strided(shape, strides)
 
 
-def seconds(*bodies, rounds=15):
-    """Medians, the bodies in turns."""
-    samples = [[] for _ in bodies]
-    for n in range(rounds + 3):
-        for body, times in zip(bodies, samples):
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            body()
-            end.record()
-            end.synchronize()
-            if n >= 3:
-                times.append(start.elapsed_time(end) / 1e3)
-    return [sorted(times)[rounds // 2] for times in samples]
+def elapsed(body, repeats):
+    """Seconds per call, of calls back to back."""
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    for _ in range(repeats):
+        body()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) / 1e3 / repeats
+
+
+def seconds(*bodies, rounds=9, sample=2e-3):
+    """Medians, the bodies in turns; each sample is long enough for the gaps between calls to vanish."""
+    repeats = []
+    for body in bodies:
+        elapsed(body, 3)
+        repeats.append(max(1, round(sample / elapsed(body, 3))))
+    samples = [[elapsed(body, n) for body, n in zip(bodies, repeats)] for _ in range(rounds)]
+    return [sorted(times)[rounds // 2] for times in zip(*samples)]
 
 
 def main():
