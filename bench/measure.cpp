@@ -35,8 +35,9 @@ double Side::median() {
 }
 
 void measure(Device& device, std::vector<Side>& sides, double seconds, double settle) {
-  // Long enough for the clock; on accelerators also for the gaps before the first launch to vanish.
-  const double sample = device.kind() == INFINI_DEVICE_CPU ? 1e-4 : 2e-3;
+  // Long enough for the clock and for the caches to hold what this side uses, not what the others left;
+  // on accelerators also for the gaps before the first launch to vanish.
+  const double sample = device.kind() == INFINI_DEVICE_CPU ? 1e-3 : 2e-3;
   double round = 0;
   for (Side& side : sides) {
     time_runs(device, side.body, 1);

@@ -34,7 +34,7 @@ struct Side {
   double median();
 };
 
-// Samples of at least 100 µs (2 ms on accelerators), each side in turn, for about this many seconds.
+// Samples of at least 1 ms (2 ms on accelerators), each side in turn, for about this many seconds.
 // `settle` seconds of every turn run before its sample and do not count: the threads of another
 // library spin for a while after its last call.
 void measure(Device& device, std::vector<Side>& sides, double seconds, double settle = 0);

@@ -16,8 +16,8 @@ namespace {
 
 // Runs of at least this many bytes are worth more than the loops that a longer run would cost.
 constexpr int64_t enough_column_bytes = 1024, enough_row_bytes = 512;
-constexpr int64_t short_column_bytes = 256;
-constexpr int64_t least_chunk_lines = 32;
+constexpr int64_t short_column_bytes = 256, short_row_bytes = 256;
+constexpr int64_t least_chunk_lines = 32, least_cached_lines = 4;
 constexpr int64_t page_bytes = 4096;
 
 bool is_word(int64_t bytes) {
@@ -73,14 +73,17 @@ class Collector {
   TileSchedule& schedule_;
 };
 
-bool collect(const RearrangePlan& plan, TileSchedule& schedule) {
+// In the cache a tile is better small on both sides.
+bool collect(const RearrangePlan& plan, TileSchedule& schedule, bool cached) {
   Collector collector(plan, schedule);
   const int64_t word = schedule.word;
   if (!collector.grow_rows() || !collector.grow_columns()) return false;
+  const int64_t enough_rows = cached ? short_row_bytes : enough_row_bytes;
+  const int64_t enough_columns = cached ? short_column_bytes : enough_column_bytes;
   while (schedule.row_count * word < line_bytes && collector.grow_rows()) continue;
   while (schedule.column_count * word < short_column_bytes && collector.grow_columns()) continue;
-  while (schedule.row_count * word < enough_row_bytes && collector.grow_rows()) continue;
-  while (schedule.column_count * word < enough_column_bytes && collector.grow_columns()) continue;
+  while (schedule.row_count * word < enough_rows && collector.grow_rows()) continue;
+  while (schedule.column_count * word < enough_columns && collector.grow_columns()) continue;
   collector.leave_rest();
   return true;
 }
@@ -126,7 +129,9 @@ int64_t choose_chunk(const TileSchedule& schedule, int threads) {
   if (schedule.store == TileSchedule::Store::staged) return schedule.row_count;
   const int64_t unit = line_bytes / schedule.word;
   const int64_t others = schedule.outer_count * schedule.strips();
-  const int64_t most = std::max<int64_t>(1, schedule.row_count / (unit * least_chunk_lines));
+  const bool cached = schedule.store == TileSchedule::Store::cached;
+  const int64_t least = unit * (cached ? least_cached_lines : least_chunk_lines);
+  const int64_t most = std::max<int64_t>(1, schedule.row_count / least);
   const int64_t wanted = threads <= 1 ? 1 : std::min(ceil_div(4 * threads, others), most);
   const int64_t shared = round_up(ceil_div(schedule.row_count, wanted), unit);
   const int64_t limit = leaves_lines_behind(schedule) ? std::min(shared, max_chunk) : shared;
@@ -154,8 +159,8 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.word = plan.atom_bytes;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
-  if (!collect(plan, schedule)) return std::nullopt;
   const int64_t bytes = moved_bytes(plan);
+  if (!collect(plan, schedule, bytes < policy.streamed_bytes)) return std::nullopt;
   schedule.aligned = in_whole_lines(schedule);
   schedule.store = choose_store(schedule, bytes, policy);
   schedule.strip = choose_strip(schedule);

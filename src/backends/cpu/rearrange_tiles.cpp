@@ -1,4 +1,6 @@
 // The tiled rearrangement: panels of in-register transposes along strips of src.
+#include <algorithm>
+
 #include "backends/cpu/copy_bytes.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/rearrange_kernel.h"
@@ -8,6 +10,8 @@ namespace infini::cpu {
 namespace {
 
 using Store = TileSchedule::Store;
+
+constexpr int64_t most_small = 256;  // rows or columns
 
 class Tiles final : public Kernel {
  public:
@@ -19,7 +23,9 @@ class Tiles final : public Kernel {
         threads_(threads),
         strips_(schedule_.strips()),
         chunks_(schedule_.chunks()),
-        tasks_(schedule_.tasks()) {}
+        tasks_(schedule_.tasks()),
+        small_(schedule_.store == Store::cached && threads == 1 && schedule_.row_count <= most_small &&
+               schedule_.column_count <= most_small) {}
 
   const char* candidate() const override { return "tiles"; }
   std::string schedule() const override {
@@ -29,6 +35,7 @@ class Tiles final : public Kernel {
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;
+    if (small_) return run_small(dst, src);
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
     parallel_for(tasks_, threads, [&](int64_t begin, int64_t end) {
       if (schedule_.store == Store::staged) return run_staged(dst, src, begin, end);
@@ -77,6 +84,28 @@ class Tiles final : public Kernel {
     int64_t first_ = -1;
     int64_t dst[max_strip];
   };
+
+  // Small tensors, for which counting tasks would cost as much as moving: all offsets at once.
+  void run_small(char* dst, const char* src) const {
+    const int64_t unit = line_bytes / schedule_.word, rows = schedule_.row_count;
+    int64_t dst_of_column[most_small], src_of_row[most_small + line_bytes];
+    OffsetCursor<&Loop::dst_step>(schedule_.columns, 0).take(dst_of_column, schedule_.column_count);
+    OffsetCursor<&Loop::src_step>(schedule_.rows, 0).take(src_of_row, rows);
+    for (int64_t i = rows; i % unit != 0; ++i) src_of_row[i] = src_of_row[rows - 1];
+    Panel panel{};
+    panel.dst_of_column = dst_of_column;
+    panel.columns = schedule_.column_count;
+    NestCursor outer(schedule_.outer, 0);
+    for (int64_t i = 0; i < schedule_.outer_count; ++i, outer.advance()) {
+      panel.dst = dst + outer.dst;
+      panel.src = src + outer.src;
+      for (int64_t row = 0; row < rows; row += unit, panel.dst += line_bytes) {
+        panel.src_of_row = src_of_row + row;
+        panel.rows = static_cast<int>(std::min(unit, rows - row));
+        kernels_.cached(panel);
+      }
+    }
+  }
 
   // One task: panel after panel down the rows, the next one's lines being fetched meanwhile.
   void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows) const {
@@ -166,6 +195,7 @@ class Tiles final : public Kernel {
   Isa level_;
   int threads_;
   int64_t strips_, chunks_, tasks_;
+  bool small_;
 };
 
 }  // namespace

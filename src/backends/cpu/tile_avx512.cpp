@@ -142,7 +142,7 @@ void run_skewed(const Panel& p) {
       Avx512::stream(to - skew, joined<unit>(before, v[k], index - skew));
     }
   };
-  run_skewed_edge<word>(p, walk_streamed<Avx512, word>(p, emit));
+  run_skewed_edge<word>(p, walk_streamed<Avx512, word, false>(p, emit));
 }
 
 template <int word>

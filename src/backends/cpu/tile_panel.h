@@ -153,7 +153,7 @@ inline void fetch_rows(const char* src, const int64_t* next, int64_t at) {
 // by the hardware.
 constexpr int64_t longest_fetched = 2048;
 
-template <class V, int word, class Emit>
+template <class V, int word, bool in_pairs, class Emit>
 inline int64_t walk_blocks(const Panel& p, int part, Emit emit) {
   constexpr int L = 16 / word, part_rows = V::lanes * L;
   const char* rows[part_rows];
@@ -162,7 +162,7 @@ inline int64_t walk_blocks(const Panel& p, int part, Emit emit) {
   const int64_t columns = p.columns;
   const int64_t* const next = part == 0 && columns * word <= longest_fetched ? p.next_of_row : nullptr;
   int64_t c = 0;
-  if constexpr (V::lanes == 4 && word > 1) {  // for bytes there are not registers enough
+  if constexpr (in_pairs) {
     for (; c + 2 * L <= columns; c += 2 * L) {
       typename V::type v[2 * L];
       if (next != nullptr) {
@@ -184,10 +184,10 @@ inline int64_t walk_blocks(const Panel& p, int part, Emit emit) {
 }
 
 // Whichever of the two is the faster one past the cache.
-template <class V, int word, class Emit>
+template <class V, int word, bool in_pairs, class Emit>
 inline int64_t walk_streamed(const Panel& p, Emit emit) {
   if constexpr (word < 4) return walk_tiles<V, word>(p, emit);
-  else return walk_blocks<V, word>(p, 0, emit);
+  else return walk_blocks<V, word, in_pairs>(p, 0, emit);
 }
 
 // Stores whole vectors. By value: the stores might change anything that is read through a reference.
@@ -217,7 +217,8 @@ void run_cached(const Panel& p) {
     const int left = (p.rows - part * part_rows) * word, bytes = left < full ? left : full;
     int64_t c = 0;
     if (bytes == full)
-      c = walk_blocks<V, word>(p, part, lines_of<V, word, false>(p.dst + part * full, p.dst_of_column));
+      c = walk_blocks<V, word, V::lanes == 4>(
+          p, part, lines_of<V, word, false>(p.dst + part * full, p.dst_of_column));
     run_edge<V, word, false>(p, part, c, bytes);
   }
 }
@@ -228,7 +229,7 @@ void run_streamed(const Panel& p) {
   constexpr int L = 16 / word;
   int64_t c = 0;
   if (p.rows == 4 * L)
-    c = walk_streamed<V, word>(p, lines_of<V, word, true>(p.dst, p.dst_of_column));
+    c = walk_streamed<V, word, true>(p, lines_of<V, word, true>(p.dst, p.dst_of_column));
   run_edge<V, word, true>(p, 0, c, p.rows * word);
 }
 
