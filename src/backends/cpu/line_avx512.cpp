@@ -45,6 +45,7 @@ __m512i load(const char* p) { return _mm512_loadu_si512(p); }
 
 template <int word>
 struct Copy {
+  static constexpr int64_t streams = 4;
   explicit Copy(const Line& line) : src(line.src) {}
   void move_to(const Line& line, int64_t) { src = line.src; }
   __m512i at(int64_t i) const { return load(src + i * word); }
@@ -53,6 +54,7 @@ struct Copy {
 
 template <int word>
 struct Fill {
+  static constexpr int64_t streams = 1;
   explicit Fill(const Line& line) { move_to(line, 0); }
   void move_to(const Line& line, int64_t) {
     alignas(64) char bytes[64];
@@ -65,6 +67,7 @@ struct Fill {
 
 template <int word>
 struct Flip {
+  static constexpr int64_t streams = 4;
   explicit Flip(const Line& line) : src(line.src) {
     for (int i = 0; i < 64 / word; ++i) picks.set(i, 64 / word - 1 - i);
   }
@@ -79,6 +82,7 @@ struct Flip {
 // `ways` loads cover the elements; none reads past the last element that is used.
 template <int word>
 struct Step {
+  static constexpr int64_t streams = 4;
   explicit Step(const Line& line) : src(line.src), ways(static_cast<int>(line.ways)) {
     const int64_t last = 64 * ways - (ways - 1) * word - 64;
     for (int j = 0; j < ways; ++j) from[j] = 64 * j < last ? 64 * j : last;
@@ -110,6 +114,7 @@ struct Step {
 // Of each plane only the elements that are used are read.
 template <int word>
 struct Weave {
+  static constexpr int64_t streams = 2;
   explicit Weave(const Line& line) : src(line.src), plane(line.plane_step), ways(line.ways) {
     for (int64_t phase = 0; phase < ways; ++phase) {
       for (int64_t i = 0; i < 64 / word; ++i)
@@ -135,6 +140,18 @@ struct Weave {
 
 void stream(char* dst, __m512i v) { _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v); }
 
+// A few parts of a long run at once keep more reads under way than one ascending stream does.
+template <int word, class Source>
+int64_t stream_side_by_side(char* dst, const Source& source, int64_t begin, int64_t end) {
+  constexpr int64_t lanes = 64 / word, streams = Source::streams, least_lines = 64;
+  const int64_t part = (end - begin) / lanes / streams * lanes;
+  if (part < least_lines * lanes) return begin;
+  for (int64_t i = begin; i < begin + part; i += lanes)
+    for (int64_t at = i; at < begin + streams * part; at += part)
+      stream(dst + at * word, source.at(at));
+  return begin + streams * part;
+}
+
 // Whole lines are streamed, the edges stored by masks: an ordinary store to a line that is streamed,
 // too, would fetch it from memory. Without streaming the last vector overlaps its neighbour.
 template <int word, class Source>
@@ -153,6 +170,7 @@ void run_once(const Line& line, const Source& source) {
     _mm512_mask_storeu_epi8(dst + i * word, low_bits(64 - skew), source.at(i));
     i += (64 - skew) / word;
   }
+  i = stream_side_by_side<word>(dst, source, i, end);
   for (; i + lanes <= end; i += lanes) stream(dst + i * word, source.at(i));
   const auto rest = static_cast<int>((end - i) * word);
   if (rest > 0)
