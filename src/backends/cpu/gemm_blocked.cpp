@@ -21,10 +21,13 @@ namespace {
 constexpr int64_t line_bytes = 64;
 constexpr double flops_per_thread = 2.0e6;      // below this a thread costs more than it saves
 constexpr int64_t most_depth = 384;             // a piece of k
+constexpr int64_t few_rows = 24, few_rows_depth = 96;  // then B comes from memory: longer rows of it
 constexpr int64_t most_group_bytes = 224 << 10; // of packed A that is used again and again
 constexpr int64_t most_panels = 8;              // of a group of columns: 384×8×48 f32 are 576 KB
 constexpr int64_t most_region_cols = 3072;      // of the B that is packed together
 constexpr int64_t most_a_bytes = 16 << 20;      // of the A that is packed together
+constexpr int most_team = 4;                    // threads that wait for each other at every piece of k
+constexpr int64_t most_block = 768;             // rows or columns of a block that one thread has
 constexpr int64_t most_sum_bytes = 8 << 20;
 constexpr int64_t rows_packed_together = 8;
 
@@ -57,30 +60,45 @@ Blocked<T>::Blocked(const GemmPlan& original) : CpuGemm(orient(original)), kerne
   const int64_t vectors = ceil_div(plan_.n, kernels_.lanes);  // in panels of equal width
   panel_ = ceil_div(vectors, ceil_div(vectors, kernels_.tile_vectors)) * kernels_.lanes;
   strip_ = kernels_.tile_rows;
-  depth_ = std::clamp<int64_t>(plan_.k, 1, most_depth);
+  depth_ = std::clamp<int64_t>(plan_.k, 1, plan_.m <= few_rows ? few_rows_depth : most_depth);
   direct_c_ = memory_index(plan_.c.dtype) == 0 && (plan_.n == 1 || plan_.c.col_step == sizeof(T));
   choose_threads();
   by_rows_ ? split_rows() : split_cols();
   lay_out_workspace();
 }
 
+// A few threads share each product. Many threads, or many products, are better off alone: C is cut into
+// blocks, halving the longer side, until there are enough of them.
 template <class T>
 void Blocked<T>::choose_threads() {
   const double flops = 2.0 * static_cast<double>(plan_.batch) * static_cast<double>(plan_.m) *
                        static_cast<double>(plan_.n) * static_cast<double>(plan_.k);
   threads_ = static_cast<int>(std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
-  // Many products: each thread takes whole ones.
-  whole_products_ = threads_ > 1 && plan_.batch >= 2 * threads_ &&
-                    flops / static_cast<double>(plan_.batch) < 16 * flops_per_thread * threads_;
-  team_ = whole_products_ ? 1 : threads_;
-  by_rows_ = plan_.m >= 4 * strip_ * team_ && 4 * plan_.m >= plan_.n;
+  block_rows_ = plan_.m, block_cols_ = plan_.n;
+  const bool many_products = plan_.batch >= 2 * threads_ &&
+                             flops / static_cast<double>(plan_.batch) < 16 * flops_per_thread * threads_;
+  team_ = threads_ > most_team || many_products ? 1 : threads_;
+  const int64_t wanted = flops > 64 * flops_per_thread ? 4 * threads_ : threads_;
+  const auto halve = [](int64_t extent, int64_t unit) { return std::max(unit, round_up(ceil_div(extent, 2), unit)); };
+  while (team_ < threads_ && (blocks() < wanted || block_rows_ > most_block || block_cols_ > most_block)) {
+    if (block_rows_ <= strip_ && block_cols_ <= panel_) break;
+    if (block_rows_ > strip_ && (block_cols_ <= panel_ || block_rows_ >= block_cols_)) block_rows_ = halve(block_rows_, strip_);
+    else block_cols_ = halve(block_cols_, panel_);
+  }
+  if (team_ == 1) threads_ = static_cast<int>(std::min<int64_t>(threads_, std::max<int64_t>(1, blocks())));
+  by_rows_ = block_rows_ >= 4 * strip_ * team_ && 4 * block_rows_ >= block_cols_;
+}
+
+template <class T>
+int64_t Blocked<T>::blocks() const {
+  return plan_.batch * ceil_div(plan_.m, block_rows_) * ceil_div(plan_.n, block_cols_);
 }
 
 template <class T>
 void Blocked<T>::split_rows() {
-  region_cols_ = round_up(std::min(plan_.n, most_region_cols), panel_);
-  region_rows_ = plan_.m;
-  if (!direct_c_) region_rows_ = std::min(plan_.m, round_up(most_sum_bytes / (region_cols_ * int64_t{sizeof(T)}), strip_));
+  region_cols_ = round_up(std::min(block_cols_, most_region_cols), panel_);
+  region_rows_ = block_rows_;
+  if (!direct_c_) region_rows_ = std::min(block_rows_, round_up(most_sum_bytes / (region_cols_ * int64_t{sizeof(T)}), strip_));
   const int64_t most = std::max<int64_t>(1, most_group_bytes / (depth_ * strip_ * int64_t{sizeof(T)}));
   group_ = strip_ * best_group(ceil_div(region_rows_, strip_), most / 4, most, team_);
 }
@@ -88,10 +106,10 @@ void Blocked<T>::split_rows() {
 template <class T>
 void Blocked<T>::split_cols() {
   const int64_t row_bytes = std::max<int64_t>(1, plan_.k) * int64_t{sizeof(T)};
-  region_rows_ = std::min(plan_.m, round_up(std::max(strip_, most_a_bytes / row_bytes), strip_));
+  region_rows_ = std::min(block_rows_, round_up(std::max(strip_, most_a_bytes / row_bytes), strip_));
   if (!direct_c_) region_rows_ = std::min<int64_t>(region_rows_, strip_ * 64);
-  region_cols_ = plan_.n;
-  group_ = panel_ * best_group(ceil_div(plan_.n, panel_), 1, most_panels, team_);
+  region_cols_ = block_cols_;
+  group_ = panel_ * best_group(ceil_div(block_cols_, panel_), 1, most_panels * most_depth / std::max(depth_, few_rows_depth), team_);
 }
 
 template <class T>
@@ -99,18 +117,13 @@ void Blocked<T>::lay_out_workspace() {
   const auto lines = [](int64_t elements) {
     return round_up(elements * int64_t{sizeof(T)}, line_bytes);
   };
-  if (by_rows_) {
-    shared_bytes_ = lines(depth_ * region_cols_);
-    private_bytes_ = lines(group_ / strip_ * strip_step(depth_));
-    sum_bytes_ = direct_c_ ? 0 : lines(region_rows_ * region_cols_);
-    team_bytes_ = 2 * shared_bytes_ + sum_bytes_ + team_ * private_bytes_;
-  } else {
-    shared_bytes_ = lines(ceil_div(region_rows_, strip_) * ceil_div(plan_.k, depth_) * strip_step(depth_));
-    private_bytes_ = lines(depth_ * group_);
-    sum_bytes_ = direct_c_ ? 0 : lines(region_rows_ * group_);
-    const int64_t buffers = plan_.m > region_rows_ || plan_.batch > 1 ? 2 : 1;
-    team_bytes_ = buffers * shared_bytes_ + team_ * (private_bytes_ + sum_bytes_);
-  }
+  const int64_t strips = ceil_div(region_rows_, strip_);
+  shared_bytes_ = by_rows_ ? lines(depth_ * region_cols_)
+                           : lines(strips * ceil_div(plan_.k, depth_) * strip_step(depth_));
+  private_bytes_ = by_rows_ ? lines(group_ / strip_ * strip_step(depth_)) : lines(depth_ * group_);
+  if (!direct_c_) sum_bytes_ = lines(region_rows_ * (by_rows_ ? region_cols_ : group_));
+  buffers_ = team_ == 1 ? 1 : 2;
+  team_bytes_ = buffers_ * shared_bytes_ + team_ * private_bytes_ + (by_rows_ ? 1 : team_) * sum_bytes_;
   workspace_bytes_ = static_cast<size_t>(threads_ / team_ * team_bytes_);
 }
 
@@ -118,7 +131,7 @@ template <class T>
 std::string Blocked<T>::schedule() const {
   std::ostringstream text;
   text << isa_name(isa_) << ", groups of " << group_ << (by_rows_ ? " rows" : " columns") << ", pieces of k " << depth_
-       << ", " << threads_ << " threads" << (whole_products_ ? ", each with whole products" : "")
+       << ", " << threads_ << " threads" << (team_ == threads_ ? " together" : " with blocks of their own")
        << (swapped_ ? ", transposed" : "") << (direct_c_ ? "" : ", c through sums");
   return text.str();
 }
@@ -128,11 +141,11 @@ void Blocked<T>::multiply(const Pointers& given, float alpha, float beta) const 
   Pointers p = given;
   if (swapped_) std::swap(p.a, p.b);
   const int threads = std::min(threads_, available_threads());
-  if (!whole_products_) {
+  if (team_ > 1 || threads_ == 1) {
     Counters counters;
     return parallel_team(threads, [&](Team& team) {
       Work work{p, static_cast<T>(alpha), static_cast<T>(beta), team, counters};
-      for (int64_t batch = 0; batch < plan_.batch; ++batch) run_product(work, batch);
+      for (int64_t block = 0; block < blocks(); ++block) run_block(work, block);
     });
   }
   std::atomic<int64_t> next{0};
@@ -143,18 +156,21 @@ void Blocked<T>::multiply(const Pointers& given, float alpha, float beta) const 
     Pointers mine = p;
     mine.workspace += team.rank() * team_bytes_;
     Work work{mine, static_cast<T>(alpha), static_cast<T>(beta), alone, counters};
-    for (int64_t batch; (batch = next.fetch_add(1, std::memory_order_relaxed)) < plan_.batch;) run_product(work, batch);
+    for (int64_t block; (block = next.fetch_add(1, std::memory_order_relaxed)) < blocks();) run_block(work, block);
   });
 }
 
 template <class T>
-void Blocked<T>::run_product(Work& work, int64_t batch) const {
-  for (int64_t col = 0; col < plan_.n; col += region_cols_)
-    for (int64_t row = 0; row < plan_.m; row += region_rows_) {
+void Blocked<T>::run_block(Work& work, int64_t block) const {
+  const int64_t across = ceil_div(plan_.n, block_cols_), down = ceil_div(plan_.m, block_rows_);
+  const int64_t batch = block / (across * down), top = block / across % down * block_rows_, left = block % across * block_cols_;
+  const int64_t bottom = std::min(plan_.m, top + block_rows_), right = std::min(plan_.n, left + block_cols_);
+  for (int64_t col = left; col < right; col += region_cols_)
+    for (int64_t row = top; row < bottom; row += region_rows_) {
       const Region region{work.p.c + batch * plan_.c.batch_step + row * plan_.c.row_step + col * plan_.c.col_step,
                           work.p.a + batch * plan_.a.batch_step + row * plan_.a.row_step,
                           work.p.b + batch * plan_.b.batch_step + col * plan_.b.col_step,
-                          std::min(region_rows_, plan_.m - row), std::min(region_cols_, plan_.n - col)};
+                          std::min(region_rows_, bottom - row), std::min(region_cols_, right - col)};
       by_rows_ ? run_by_rows(work, region) : run_by_cols(work, region);
     }
 }
@@ -164,12 +180,12 @@ void Blocked<T>::run_product(Work& work, int64_t batch) const {
 template <class T>
 void Blocked<T>::run_by_rows(Work& work, const Region& region) const {
   char* const workspace = work.p.workspace;
-  T* const sums = reinterpret_cast<T*>(workspace + 2 * shared_bytes_);
-  T* const mine = reinterpret_cast<T*>(workspace + 2 * shared_bytes_ + sum_bytes_ + work.team.rank() * private_bytes_);
+  T* const sums = reinterpret_cast<T*>(workspace + buffers_ * shared_bytes_);
+  T* const mine = reinterpret_cast<T*>(workspace + buffers_ * shared_bytes_ + sum_bytes_ + work.team.rank() * private_bytes_);
   const int64_t panels = ceil_div(region.cols, panel_);
   for (int64_t first = 0; first < plan_.k; first += depth_, ++work.step) {
     const int64_t length = std::min(depth_, plan_.k - first);
-    T* const packed = reinterpret_cast<T*>(workspace + (work.step & 1) * shared_bytes_);
+    T* const packed = reinterpret_cast<T*>(workspace + work.step % buffers_ * shared_bytes_);
     const int64_t from = panels * work.team.rank() / work.team.size() * panel_,
                   to = std::min(region.cols, panels * (work.team.rank() + 1) / work.team.size() * panel_);
     pack_panels(region.b + first * plan_.b.row_step + from * plan_.b.col_step, length, to - from, packed + from * depth_);
@@ -191,9 +207,8 @@ void Blocked<T>::run_by_rows(Work& work, const Region& region) const {
 template <class T>
 void Blocked<T>::run_by_cols(Work& work, const Region& region) const {
   char* const workspace = work.p.workspace;
-  const int64_t buffers = plan_.m > region_rows_ || plan_.batch > 1 ? 2 : 1;
-  T* const packed = reinterpret_cast<T*>(workspace + work.step % buffers * shared_bytes_);
-  char* const own = workspace + buffers * shared_bytes_ + work.team.rank() * (private_bytes_ + sum_bytes_);
+  T* const packed = reinterpret_cast<T*>(workspace + work.step % buffers_ * shared_bytes_);
+  char* const own = workspace + buffers_ * shared_bytes_ + work.team.rank() * (private_bytes_ + sum_bytes_);
   T *const mine = reinterpret_cast<T*>(own), *const sums = reinterpret_cast<T*>(own + private_bytes_);
   const int64_t height = strip_height(region.rows), strips = ceil_div(region.rows, height);
   for (int64_t first = 0, at = 0; first < plan_.k; first += depth_) {

@@ -52,7 +52,8 @@ class Blocked final : public CpuGemm {
   void split_cols();
   void lay_out_workspace();
 
-  void run_product(Work& work, int64_t batch) const;
+  int64_t blocks() const;
+  void run_block(Work& work, int64_t block) const;
   void run_by_rows(Work& work, const Region& region) const;
   void run_by_cols(Work& work, const Region& region) const;
   void run_tiles(const Part& part, const Operands& x) const;
@@ -67,11 +68,12 @@ class Blocked final : public CpuGemm {
   int64_t strip_height(int64_t rows) const { return (rows + (rows + strip_ - 1) / strip_ - 1) / ((rows + strip_ - 1) / strip_); }
 
   const GemmKernels<T>& kernels_;
-  bool swapped_ = false, direct_c_ = false, by_rows_ = false, whole_products_ = false;
-  int threads_ = 1, team_ = 1;  // all threads, and those that share a product
+  bool swapped_ = false, direct_c_ = false, by_rows_ = false;
+  int threads_ = 1, team_ = 1;  // all threads, and those that share a block
   int64_t panel_ = 0, strip_ = 0, depth_ = 0;
+  int64_t block_rows_ = 0, block_cols_ = 0;  // of C, for one team; all of it where there is one team
   int64_t region_rows_ = 0, region_cols_ = 0, group_ = 0;  // group: rows or columns of a task
-  int64_t shared_bytes_ = 0, private_bytes_ = 0, sum_bytes_ = 0, team_bytes_ = 0;
+  int64_t shared_bytes_ = 0, private_bytes_ = 0, sum_bytes_ = 0, team_bytes_ = 0, buffers_ = 1;
 };
 
 }  // namespace infini::cpu

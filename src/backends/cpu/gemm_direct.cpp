@@ -11,7 +11,7 @@
 namespace infini::cpu {
 namespace {
 
-constexpr int64_t most_b_bytes = 128 << 10;     // of the memory that B lies in
+constexpr int64_t most_b_bytes = 160 << 10;     // of the memory that B lies in
 constexpr double flops_per_thread = 1.5e6;      // below this a thread costs more than it saves
 
 // The tiles write C along its columns; a C with unit rows is computed transposed.

@@ -16,7 +16,8 @@ constexpr int64_t line_bytes = 64;
 constexpr int64_t sum_bytes = 24 << 10;               // a stretch of columns whose sums stay in L1
 constexpr int64_t reread_bytes = 64 << 10;            // columns that later rows of A read again
 constexpr double bytes_per_thread = 128 << 10;       // of B; below this a thread does not pay
-constexpr int64_t most_rows_across = most_skinny_rows, most_rows_along = 16;
+constexpr int64_t most_rows_across = 8, most_rows_along = 16;
+constexpr int64_t rows_reread = 8;                    // of B, which later rows of A read again across
 
 enum class Walk { none, across, along };  // the contiguous direction of B: its rows or its columns
 
@@ -41,12 +42,13 @@ class Skinny final : public CpuGemm {
     threads_ = static_cast<int>(
         std::clamp(bytes / bytes_per_thread, 1.0, static_cast<double>(available_threads())));
     const int64_t pad = line_bytes / int64_t{sizeof(T)};
-    const int64_t stretch = round_up(sum_bytes / (plan_.m * int64_t{sizeof(T)}), 2 * pad);
+    const int64_t room = plan_.m <= most_skinny_rows ? sum_bytes : 2 * sum_bytes;
+    const int64_t stretch = round_up(room / (plan_.m * int64_t{sizeof(T)}), 2 * pad);
     cols_ = std::min(stretch, round_up(ceil_div(plan_.n, threads_), 2 * pad));
     const int64_t column_bytes = std::max<int64_t>(1, plan_.k * dtype_bytes(plan_.b.dtype));
-    cols_at_once_ = walk_ == Walk::across || plan_.m <= most_skinny_rows
-                        ? cols_
-                        : round_up(std::min(cols_, reread_bytes / column_bytes + 1), 4);
+    const bool once = plan_.m <= most_skinny_rows;  // later rows of A read the same part of B again
+    cols_at_once_ = once || walk_ == Walk::across ? cols_ : round_up(std::min(cols_, reread_bytes / column_bytes + 1), 4);
+    depth_at_once_ = once || walk_ == Walk::along ? plan_.k : rows_reread;
     a_row_ = round_up(plan_.k, pad);
     a_bytes_ = plan_.m * a_row_ * int64_t{sizeof(T)};
     scratch_bytes_ = plan_.m * round_up(cols_, pad) * int64_t{sizeof(T)};
@@ -91,15 +93,15 @@ class Skinny final : public CpuGemm {
     const bool across = walk_ == Walk::across;
     if (across) std::fill_n(sums, plan_.m * sum_row, T{0});
     const char* b = p.b + batch * plan_.b.batch_step + col * plan_.b.col_step;
-    for (int64_t first = 0; first < cols; first += cols_at_once_) {
-      const int64_t count = std::min(cols_at_once_, cols - first);
-      for (int64_t row = 0; row < plan_.m; row += most_skinny_rows) {
-        const int64_t rows = std::min<int64_t>(most_skinny_rows, plan_.m - row);
-        (across ? set.across : set.along)[rows - 1](
-            {plan_.k, count, a + row * a_row_, a_row_, b + first * plan_.b.col_step,
-             across ? plan_.b.row_step : plan_.b.col_step, sums + row * sum_row + first, sum_row});
-      }
-    }
+    for (int64_t first = 0; first < cols; first += cols_at_once_)
+      for (int64_t k = 0; k < plan_.k; k += depth_at_once_)
+        for (int64_t row = 0; row < plan_.m; row += most_skinny_rows) {
+          const int64_t rows = std::min<int64_t>(most_skinny_rows, plan_.m - row);
+          (across ? set.across : set.along)[rows - 1](
+              {std::min(depth_at_once_, plan_.k - k), std::min(cols_at_once_, cols - first),
+               a + row * a_row_ + k, a_row_, b + first * plan_.b.col_step + k * plan_.b.row_step,
+               across ? plan_.b.row_step : plan_.b.col_step, sums + row * sum_row + first, sum_row});
+        }
     kernels_.finish[memory_index(plan_.c.dtype)](
         {sums, sum_row, plan_.m, cols,
          p.c + batch * plan_.c.batch_step + col * plan_.c.col_step, plan_.c.row_step,
@@ -110,7 +112,7 @@ class Skinny final : public CpuGemm {
   Walk walk_;
   bool swapped_ = false;
   int threads_ = 1;
-  int64_t cols_ = 0, cols_at_once_ = 0, a_row_ = 0, a_bytes_ = 0, scratch_bytes_ = 0;
+  int64_t cols_ = 0, cols_at_once_ = 0, depth_at_once_ = 0, a_row_ = 0, a_bytes_ = 0, scratch_bytes_ = 0;
 };
 
 }  // namespace
