@@ -30,6 +30,7 @@ constexpr int most_team = 4;                    // threads that wait for each ot
 constexpr int64_t most_block = 768;             // rows or columns of a block that one thread has
 constexpr int64_t most_sum_bytes = 8 << 20;
 constexpr int64_t rows_packed_together = 8;
+constexpr int64_t most_unpacked_cols = 512;     // an A that meets more columns is packed, if it need not be anyway
 
 // C must have unit columns to be written by the tiles; a C with unit rows is computed transposed.
 GemmPlan orient(const GemmPlan& plan) {
@@ -64,6 +65,7 @@ Blocked<T>::Blocked(const GemmPlan& original) : CpuGemm(orient(original)), kerne
   direct_c_ = memory_index(plan_.c.dtype) == 0 && (plan_.n == 1 || plan_.c.col_step == sizeof(T));
   choose_threads();
   by_rows_ ? split_rows() : split_cols();
+  pack_a_ = !by_rows_ || memory_index(plan_.a.dtype) != 0 || plan_.a.col_step != sizeof(T) || block_cols_ > most_unpacked_cols;
   lay_out_workspace();
 }
 
@@ -195,10 +197,11 @@ void Blocked<T>::run_by_rows(Work& work, const Region& region) const {
     const bool last = first + depth_ >= plan_.k;
     for (int64_t row; (row = next.fetch_add(group_, std::memory_order_relaxed)) < region.rows;) {
       const int64_t rows = std::min(group_, region.rows - row), height = strip_height(rows);
-      pack_strips(region.a + row * plan_.a.row_step + first * plan_.a.col_step, length, rows, height, mine);
+      const char* a = region.a + row * plan_.a.row_step + first * plan_.a.col_step;
+      if (pack_a_) pack_strips(a, length, rows, height, mine);
       Part part = part_of(work, region, first, length, sums, region_cols_);
       part.c += row * part.c_row;
-      run_tiles(part, {mine, packed, rows, region.cols, height, nullptr});
+      run_tiles(part, {pack_a_ ? mine : reinterpret_cast<const T*>(a), packed, rows, region.cols, height, nullptr});
       if (last && !direct_c_) finish(work, region.c + row * plan_.c.row_step, sums + row * region_cols_, region_cols_, rows, region.cols);
     }
   }
@@ -291,13 +294,15 @@ void Blocked<T>::run_tiles(const Part& part, const Operands& x) const {
   call.alpha = part.alpha;
   call.beta = part.beta;
   call.b_row = panel_;
-  const int64_t step = strip_step(part.length);
-  const int64_t most = std::max<int64_t>(1, most_group_bytes / (step * int64_t{sizeof(T)})) * x.height;
+  call.a_row = plan_.a.row_step / int64_t{sizeof(T)};
+  call.a_col = plan_.a.col_step / int64_t{sizeof(T)};
+  const int64_t step = pack_a_ ? strip_step(part.length) : x.height * call.a_row;
+  const int64_t most = std::max<int64_t>(1, most_group_bytes / (strip_step(part.length) * int64_t{sizeof(T)})) * x.height;
   for (int64_t top = 0; top < x.rows; top += most)
     for (int64_t col = 0; col < x.cols; col += panel_) {
       call.cols = static_cast<int>(std::min(panel_, x.cols - col));
       call.b = x.b + col * depth_;
-      const auto& tiles = kernels_.tile[1][(call.cols - 1) / kernels_.lanes];
+      const auto& tiles = kernels_.tile[pack_a_][(call.cols - 1) / kernels_.lanes];
       for (int64_t row = top; row < std::min(x.rows, top + most); row += x.height) {
         look_ahead(call, x, col, row == top ? 0 : (row - top) / x.height, top == 0);
         call.a = x.a + row / x.height * step;

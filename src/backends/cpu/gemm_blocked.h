@@ -68,7 +68,7 @@ class Blocked final : public CpuGemm {
   int64_t strip_height(int64_t rows) const { return (rows + (rows + strip_ - 1) / strip_ - 1) / ((rows + strip_ - 1) / strip_); }
 
   const GemmKernels<T>& kernels_;
-  bool swapped_ = false, direct_c_ = false, by_rows_ = false;
+  bool swapped_ = false, direct_c_ = false, by_rows_ = false, pack_a_ = true;
   int threads_ = 1, team_ = 1;  // all threads, and those that share a block
   int64_t panel_ = 0, strip_ = 0, depth_ = 0;
   int64_t block_rows_ = 0, block_cols_ = 0;  // of C, for one team; all of it where there is one team

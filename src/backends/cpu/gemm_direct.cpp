@@ -32,13 +32,10 @@ class Direct final : public CpuGemm {
     const double flops = 2.0 * static_cast<double>(plan_.batch) * static_cast<double>(plan_.m) *
                          static_cast<double>(plan_.n) * static_cast<double>(plan_.k);
     threads_ = static_cast<int>(std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
-    const int64_t strips = ceil_div(plan_.m, height_);
-    parts_ = std::min<int64_t>(strips, ceil_div(threads_ == 1 ? 1 : 2 * threads_, std::max<int64_t>(1, plan_.batch)));
-    if (strips > 0) {  // strips of nearly equal height, parts of whole strips
-      height_ = ceil_div(plan_.m, strips);
-      part_rows_ = ceil_div(strips, parts_) * height_;
-      parts_ = ceil_div(plan_.m, part_rows_);
-    }
+    strips_ = ceil_div(plan_.m, height_);
+    height_ = ceil_div(plan_.m, strips_);  // nearly equal ones are better than a last one of one row
+    strips_ = ceil_div(plan_.m, height_);
+    parts_ = std::min<int64_t>(strips_, ceil_div(threads_, plan_.batch));
     call_.k = plan_.k;
     call_.a_row = plan_.a.row_step / int64_t{sizeof(T)};
     call_.a_col = plan_.a.col_step / int64_t{sizeof(T)};
@@ -63,9 +60,10 @@ class Direct final : public CpuGemm {
     const int threads = std::min(threads_, available_threads());
     parallel_for(tasks, threads, [&](int64_t first, int64_t last) {
       for (int64_t task = first; task < last; ++task) {
-        const int64_t batch = task / parts_, row = task % parts_ * part_rows_;
+        const int64_t batch = task / parts_, part = task % parts_;
+        const int64_t top = strips_ * part / parts_ * height_, bottom = std::min(plan_.m, strips_ * (part + 1) / parts_ * height_);
         run_part({nullptr, p.c + batch * plan_.c.batch_step, p.a + batch * plan_.a.batch_step,
-                  p.b + batch * plan_.b.batch_step}, row, std::min(part_rows_, plan_.m - row), alpha, beta);
+                  p.b + batch * plan_.b.batch_step}, top, bottom - top, alpha, beta);
       }
     });
   }
@@ -93,7 +91,8 @@ class Direct final : public CpuGemm {
   const GemmKernels<T>& kernels_;
   bool swapped_ = false;
   int threads_ = 1;
-  int64_t panel_ = 0, height_ = 1, parts_ = 1, part_rows_ = 0;
+  int64_t panel_ = 0, height_ = 1, strips_ = 1;
+  int64_t parts_ = 1;  // of one product, each some strips
   TileCall<T> call_{};  // what does not change from run to run
 };
 
@@ -112,7 +111,7 @@ bool fits(const GemmPlan& plan) {
 }  // namespace
 
 bool is_small(const infini::Device&, const GemmPlan& plan) {
-  if (plan.a.dtype != plan.c.dtype || plan.m == 0 || plan.n == 0) return false;
+  if (plan.a.dtype != plan.c.dtype || plan.m == 0 || plan.n == 0 || plan.batch == 0) return false;
   if (is_f64(plan)) return fits<double>(orient(plan));
   return plan.a.dtype == INFINI_DTYPE_F32 && fits<float>(orient(plan));
 }
