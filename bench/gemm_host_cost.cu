@@ -1,8 +1,8 @@
 // What one asynchronous gemm call costs the host on an NVIDIA GPU: infiniopGemm beside a bare
 // cublasLtMatmul with its algorithm chosen beforehand, and beside the launch of an empty kernel.
 //
-// usage: gemm_host_cost. Times are host times only: a batch of calls is queued, the clock stops, and the
-// device is waited for outside the clock. The three take turns; medians and minima count.
+// usage: gemm_host_cost. Times are host times only: a batch of calls is queued, the clock stops,
+// and the device is waited for outside the clock. The three take turns; medians and minima count.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
@@ -41,11 +41,13 @@ void measure(std::vector<Side>& sides) {
       check(cudaDeviceSynchronize(), "synchronize");
       const auto start = Clock::now();
       for (int i = 0; i < calls; ++i) side.call();
-      side.times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count() / calls);
+      side.times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count() /
+                           calls);
     }
   for (Side& side : sides) {
     std::sort(side.times.begin(), side.times.end());
-    std::printf("  %-34s %6.2f us (least %.2f)\n", side.name, side.times[batches / 2], side.times[0]);
+    std::printf("  %-34s %6.2f us (least %.2f)\n", side.name, side.times[batches / 2],
+                side.times[0]);
   }
 }
 
@@ -62,16 +64,19 @@ struct BareLt {
     check(cublasLtMatrixLayoutCreate(&square, CUDA_R_16BF, n, n, n), "layout");
     cublasLtMatmulPreference_t preference = nullptr;
     check(cublasLtMatmulPreferenceCreate(&preference), "preference");
-    check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-                                               sizeof workspace), "preference");
+    check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                               &workspace, sizeof workspace),
+          "preference");
     int count = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(handle, desc, square, square, square, square, preference, 1, &choice,
-                                         &count), "heuristic");
+    check(cublasLtMatmulAlgoGetHeuristic(handle, desc, square, square, square, square, preference,
+                                         1, &choice, &count),
+          "heuristic");
   }
-  void operator()(void* c, const void* a, const void* b, void* workspace, cudaStream_t stream) const {
+  void operator()(void* c, const void* a, const void* b, void* workspace,
+                  cudaStream_t stream) const {
     const float one = 1, zero = 0;
-    cublasLtMatmul(handle, desc, &one, b, square, a, square, &zero, c, square, c, square, &choice.algo, workspace,
-                   choice.workspaceSize, stream);
+    cublasLtMatmul(handle, desc, &one, b, square, a, square, &zero, c, square, c, square,
+                   &choice.algo, workspace, choice.workspaceSize, stream);
   }
 };
 
@@ -92,7 +97,8 @@ void compare(size_t n) {
   size_t needed = 0;
   check(infinirtSetDevice(INFINI_DEVICE_NVIDIA, 0), "device");
   check(infiniopCreateHandle(&handle), "handle");
-  check(infiniopCreateTensorDescriptor(&square, 2, shape, nullptr, INFINI_DTYPE_BF16), "descriptor");
+  check(infiniopCreateTensorDescriptor(&square, 2, shape, nullptr, INFINI_DTYPE_BF16),
+        "descriptor");
   check(infiniopCreateGemmDescriptor(handle, &gemm, square, square, square), "gemm");
   check(infiniopGetGemmWorkspaceSize(gemm, &needed), "workspace");
 
@@ -101,12 +107,13 @@ void compare(size_t n) {
   sides.push_back({"empty kernel", [&] { nothing<<<1, 32, 0, stream>>>(); }});
   sides.push_back({"cublasLtMatmul", [&] { lt(c, a, b, workspace, stream); }});
   sides.push_back({"infiniopGemm", [&] {
-    check(infiniopGemm(gemm, workspace, workspace_bytes, c, a, b, 1, 0, stream), "gemm");
-  }});
+                     check(infiniopGemm(gemm, workspace, workspace_bytes, c, a, b, 1, 0, stream),
+                           "gemm");
+                   }});
   sides.push_back({"(one cudaPointerGetAttributes)", [&] {
-    cudaPointerAttributes facts;
-    cudaPointerGetAttributes(&facts, a);
-  }});
+                     cudaPointerAttributes facts;
+                     cudaPointerGetAttributes(&facts, a);
+                   }});
   sides.push_back({"(one cudaSetDevice)", [&] { cudaSetDevice(0); }});
   std::printf("bf16 %zux%zux%zu, workspace %zu\n", n, n, n, needed);
   measure(sides);

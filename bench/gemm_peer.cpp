@@ -22,9 +22,11 @@ struct Library {
 };
 
 constexpr Library libraries[] = {
-    {"OpenBLAS", "libopenblas.so.0", "libopenblas.so", "OPENBLAS_CORETYPE", "SkylakeX", "openblas_set_num_threads"},
+    {"OpenBLAS", "libopenblas.so.0", "libopenblas.so", "OPENBLAS_CORETYPE", "SkylakeX",
+     "openblas_set_num_threads"},
     {"BLIS", "libblis.so.4", "libblis.so", "BLIS_ARCH_TYPE", "0", "bli_thread_set_num_threads"},
-    {"MKL", "libmkl_rt.so.3", "libmkl_rt.so.2", "MKL_THREADING_LAYER", "GNU", "MKL_Set_Num_Threads"},
+    {"MKL", "libmkl_rt.so.3", "libmkl_rt.so.2", "MKL_THREADING_LAYER", "GNU",
+     "MKL_Set_Num_Threads"},
 };
 constexpr size_t library_count = sizeof libraries / sizeof *libraries;
 
@@ -47,18 +49,26 @@ void set_threads(size_t index) {
   void* function = find(index, libraries[index].set_threads);
   if (function == nullptr) return;
   const auto threads = thread_count();
-  if (libraries[index].name == std::string("BLIS")) reinterpret_cast<void (*)(int64_t)>(function)(threads);
-  else reinterpret_cast<void (*)(int)>(function)(threads);
+  if (libraries[index].name == std::string("BLIS"))
+    reinterpret_cast<void (*)(int64_t)>(function)(threads);
+  else
+    reinterpret_cast<void (*)(int)>(function)(threads);
 }
 
 template <class T>
 class BlasPeer final : public GemmPeer {
  public:
-  using Function = void (*)(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*, int);
+  using Function = void (*)(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*,
+                            int);
   BlasPeer(const char* name, Function function, const harness::GemmProblem& problem)
-      : name_(name), function_(function), plan_(make_gemm_plan(problem.c, problem.a, problem.b)),
-        c_(blas_matrix(plan_.c, shape_of_c(plan_))), a_(blas_matrix(plan_.a, shape_of_a(plan_))),
-        b_(blas_matrix(plan_.b, shape_of_b(plan_))), alpha_(problem.alpha), beta_(problem.beta) {}
+      : name_(name),
+        function_(function),
+        plan_(make_gemm_plan(problem.c, problem.a, problem.b)),
+        c_(blas_matrix(plan_.c, shape_of_c(plan_))),
+        a_(blas_matrix(plan_.a, shape_of_a(plan_))),
+        b_(blas_matrix(plan_.b, shape_of_b(plan_))),
+        alpha_(problem.alpha),
+        beta_(problem.beta) {}
 
   bool usable() const {
     return c_.addressable && !c_.columns_first && a_.addressable && b_.addressable;

@@ -19,7 +19,14 @@ struct Argument {
   int role;
   Object memory;
 };
-enum { success = 0, cpu_engine = 1, default_stream = 1, source = 1, weights = 33, destination = 17 };
+enum {
+  success = 0,
+  cpu_engine = 1,
+  default_stream = 1,
+  source = 1,
+  weights = 33,
+  destination = 17
+};
 
 struct Library {
   int (*engine_create)(Object*, int, size_t) = nullptr;
@@ -77,7 +84,10 @@ const Library& onednn() {
 }
 
 int type_of(infiniDtype_t dtype) {
-  return dtype == INFINI_DTYPE_F16 ? 1 : dtype == INFINI_DTYPE_BF16 ? 2 : dtype == INFINI_DTYPE_F32 ? 3 : 0;
+  return dtype == INFINI_DTYPE_F16    ? 1
+         : dtype == INFINI_DTYPE_BF16 ? 2
+         : dtype == INFINI_DTYPE_F32  ? 3
+                                      : 0;
 }
 
 // What it creates lives as long as the process.
@@ -85,7 +95,8 @@ class OneDnnPeer final : public GemmPeer {
  public:
   explicit OneDnnPeer(const harness::GemmProblem& problem) {
     Object c = nullptr, a = nullptr, b = nullptr, desc = nullptr;
-    usable_ = describe(problem.c, c, c_) && describe(problem.a, a, a_) && describe(problem.b, b, b_) &&
+    usable_ = describe(problem.c, c, c_) && describe(problem.a, a, a_) &&
+              describe(problem.b, b, b_) &&
               library_.matmul_desc(&desc, library_.engine, a, b, nullptr, c, nullptr) == success &&
               library_.primitive_create(&primitive_, desc) == success;
   }

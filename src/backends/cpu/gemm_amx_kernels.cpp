@@ -32,7 +32,8 @@ void pack_line(const char* src, int64_t step, int64_t k, uint16_t* dst) {
 void pair_rows(__m512i upper, __m512i lower, uint16_t* left, uint16_t* right) {
   // Words 0, 32, 1, 33, … of the two together; the second half starts at 16, 48.
   const __m512i ascending = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  const __m512i first = _mm512_or_si512(ascending, _mm512_slli_epi32(_mm512_add_epi32(ascending, _mm512_set1_epi32(32)), 16));
+  const __m512i first = _mm512_or_si512(
+      ascending, _mm512_slli_epi32(_mm512_add_epi32(ascending, _mm512_set1_epi32(32)), 16));
   const __m512i second = _mm512_add_epi16(first, _mm512_set1_epi16(16));
   _mm512_storeu_si512(left, _mm512_permutex2var_epi16(upper, first, lower));
   if (right != nullptr) _mm512_storeu_si512(right, _mm512_permutex2var_epi16(upper, second, lower));
@@ -40,7 +41,8 @@ void pair_rows(__m512i upper, __m512i lower, uint16_t* left, uint16_t* right) {
 
 // One group of k across all columns of a B whose rows are contiguous; panels are `apart` elements
 // apart. Rows are read from end to end, in the order in which they lie.
-void pack_group_by_rows(const char* src, int64_t row_step, int64_t k, int64_t cols, int64_t apart, uint16_t* dst) {
+void pack_group_by_rows(const char* src, int64_t row_step, int64_t k, int64_t cols, int64_t apart,
+                        uint16_t* dst) {
   for (int64_t p = 0; p < side; ++p, dst += group)
     for (int64_t col = 0; col < cols; col += 2 * side) {
       const char* upper = src + 2 * p * row_step + col * 2;
@@ -60,8 +62,8 @@ void exchange(__m512i& x, __m512i& y) {
   const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   const __mmask16 upper = _mm512_test_epi32_mask(lane, _mm512_set1_epi32(half));
   const __m512i low = _mm512_mask_add_epi32(lane, upper, lane, _mm512_set1_epi32(16 - half));
-  const __m512i high = _mm512_mask_add_epi32(_mm512_add_epi32(lane, _mm512_set1_epi32(half)), upper, lane,
-                                             _mm512_set1_epi32(16));
+  const __m512i high = _mm512_mask_add_epi32(_mm512_add_epi32(lane, _mm512_set1_epi32(half)), upper,
+                                             lane, _mm512_set1_epi32(16));
   const __m512i first = _mm512_permutex2var_epi32(x, low, y);
   y = _mm512_permutex2var_epi32(x, high, y);
   x = first;
@@ -116,10 +118,12 @@ void pack_b(const char* src, int64_t row_step, int64_t col_step, int64_t k, int6
             uint16_t* dst) {
   const int64_t apart = (k + group - 1) / group * tile_elements;  // from panel to panel
   for (int64_t first = 0; first < k && col_step == 2; first += group)
-    pack_group_by_rows(src + first * row_step, row_step, k - first, cols, apart, dst + first / group * tile_elements);
+    pack_group_by_rows(src + first * row_step, row_step, k - first, cols, apart,
+                       dst + first / group * tile_elements);
   for (int64_t panel = 0; panel < cols && col_step != 2; panel += side)
     for (int64_t first = 0; first < k; first += group, dst += tile_elements)
-      pack_tile_by_columns(src + first * row_step + panel * col_step, row_step, col_step, k - first, cols - panel, dst);
+      pack_tile_by_columns(src + first * row_step + panel * col_step, row_step, col_step, k - first,
+                           cols - panel, dst);
 }
 
 void configure() {
@@ -133,7 +137,7 @@ void release() { _tile_release(); }
 void multiply(const uint16_t* a, const uint16_t* b, int64_t groups, bool two_strips, float* sums,
               int64_t sum_row, bool add) {
   const int64_t row_bytes = sum_row * 4, apart = groups * tile_elements;
-  float *below = sums + side * sum_row;
+  float* below = sums + side * sum_row;
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);

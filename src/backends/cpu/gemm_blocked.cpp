@@ -1,10 +1,10 @@
-// The blocked gemm: any types and strides. Strips of A and panels of B are packed (and widened to the
-// type of the arithmetic), so that the tiles read them from near caches.
+// The blocked gemm: any types and strides. Strips of A and panels of B are packed (and widened to
+// the type of the arithmetic), so that the tiles read them from near caches.
 //
-// Each operand is packed once. Where C has enough rows, all threads pack a piece of B together and then
-// take groups of rows, packing A's part for themselves; otherwise A is packed together, whole, and the
-// threads take groups of columns. K is cut into pieces of fixed length and every element of C is summed
-// in the order of k, so that the bits do not depend on the number of threads.
+// Each operand is packed once. Where C has enough rows, all threads pack a piece of B together and
+// then take groups of rows, packing A's part for themselves; otherwise A is packed together, whole,
+// and the threads take groups of columns. K is cut into pieces of fixed length and every element of
+// C is summed in the order of k, so that the bits do not depend on the number of threads.
 #include "backends/cpu/gemm_blocked.h"
 
 #include <algorithm>
@@ -19,18 +19,20 @@ namespace infini::cpu {
 namespace {
 
 constexpr int64_t line_bytes = 64;
-constexpr double flops_per_thread = 2.0e6;      // below this a thread costs more than it saves
-constexpr int64_t most_depth = 384;             // a piece of k
-constexpr int64_t few_rows = 24, few_rows_depth = 96;  // then B comes from memory: longer rows of it
-constexpr int64_t most_group_bytes = 224 << 10; // of packed A that is used again and again
-constexpr int64_t most_panels = 8;              // of a group of columns: 384×8×48 f32 are 576 KB
-constexpr int64_t most_region_cols = 3072;      // of the B that is packed together
-constexpr int64_t most_a_bytes = 16 << 20;      // of the A that is packed together
-constexpr int most_team = 4;                    // threads that wait for each other at every piece of k
-constexpr int64_t most_block = 768;             // rows or columns of a block that one thread has
+constexpr double flops_per_thread = 2.0e6;  // below this a thread costs more than it saves
+constexpr int64_t most_depth = 384;         // a piece of k
+constexpr int64_t few_rows = 24,
+                  few_rows_depth = 96;           // then B comes from memory: longer rows of it
+constexpr int64_t most_group_bytes = 224 << 10;  // of packed A that is used again and again
+constexpr int64_t most_panels = 8;               // of a group of columns: 384×8×48 f32 are 576 KB
+constexpr int64_t most_region_cols = 3072;       // of the B that is packed together
+constexpr int64_t most_a_bytes = 16 << 20;       // of the A that is packed together
+constexpr int most_team = 4;         // threads that wait for each other at every piece of k
+constexpr int64_t most_block = 768;  // rows or columns of a block that one thread has
 constexpr int64_t most_sum_bytes = 8 << 20;
 constexpr int64_t rows_packed_together = 8;
-constexpr int64_t most_unpacked_cols = 512;     // an A that meets more columns is packed, if it need not be anyway
+constexpr int64_t most_unpacked_cols =
+    512;  // an A that meets more columns is packed, if it need not be anyway
 
 // C must have unit columns to be written by the tiles; a C with unit rows is computed transposed.
 GemmPlan orient(const GemmPlan& plan) {
@@ -40,14 +42,16 @@ GemmPlan orient(const GemmPlan& plan) {
   return !unit_cols && unit_rows ? transposed(plan) : plan;
 }
 
-// Units per task: the tasks should end together (the last one may be smaller), and fewer are better.
+// Units per task: the tasks should end together (the last one may be smaller), and fewer are
+// better.
 int64_t best_group(int64_t units, int64_t least, int64_t most, int threads) {
   int64_t best = std::max<int64_t>(1, std::min(units, most));
   double best_cost = 1e300;
   for (int64_t size = best; size >= std::min(least, best); --size) {
     const int64_t whole = units / size, rest = units % size, rounds = whole / threads;
     const int64_t longest = rounds * size + (whole % threads ? size : rest);
-    const double cost = static_cast<double>(longest) + 0.15 * static_cast<double>(ceil_div(units, size)) / threads;
+    const double cost =
+        static_cast<double>(longest) + 0.15 * static_cast<double>(ceil_div(units, size)) / threads;
     if (cost < best_cost) best = size, best_cost = cost;
   }
   return best;
@@ -56,7 +60,8 @@ int64_t best_group(int64_t units, int64_t least, int64_t most, int threads) {
 }  // namespace
 
 template <class T>
-Blocked<T>::Blocked(const GemmPlan& original) : CpuGemm(orient(original)), kernels_(this->template kernels<T>()) {
+Blocked<T>::Blocked(const GemmPlan& original)
+    : CpuGemm(orient(original)), kernels_(this->template kernels<T>()) {
   swapped_ = !(plan_ == original);
   const int64_t vectors = ceil_div(plan_.n, kernels_.lanes);  // in panels of equal width
   panel_ = ceil_div(vectors, ceil_div(vectors, kernels_.tile_vectors)) * kernels_.lanes;
@@ -65,29 +70,38 @@ Blocked<T>::Blocked(const GemmPlan& original) : CpuGemm(orient(original)), kerne
   direct_c_ = memory_index(plan_.c.dtype) == 0 && (plan_.n == 1 || plan_.c.col_step == sizeof(T));
   choose_threads();
   by_rows_ ? split_rows() : split_cols();
-  pack_a_ = !by_rows_ || memory_index(plan_.a.dtype) != 0 || plan_.a.col_step != sizeof(T) || block_cols_ > most_unpacked_cols;
+  pack_a_ = !by_rows_ || memory_index(plan_.a.dtype) != 0 || plan_.a.col_step != sizeof(T) ||
+            block_cols_ > most_unpacked_cols;
   lay_out_workspace();
 }
 
-// A few threads share each product. Many threads, or many products, are better off alone: C is cut into
-// blocks, halving the longer side, until there are enough of them.
+// A few threads share each product. Many threads, or many products, are better off alone: C is cut
+// into blocks, halving the longer side, until there are enough of them.
 template <class T>
 void Blocked<T>::choose_threads() {
   const double flops = 2.0 * static_cast<double>(plan_.batch) * static_cast<double>(plan_.m) *
                        static_cast<double>(plan_.n) * static_cast<double>(plan_.k);
-  threads_ = static_cast<int>(std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
+  threads_ = static_cast<int>(
+      std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
   block_rows_ = plan_.m, block_cols_ = plan_.n;
-  const bool many_products = plan_.batch >= 2 * threads_ &&
-                             flops / static_cast<double>(plan_.batch) < 16 * flops_per_thread * threads_;
+  const bool many_products =
+      plan_.batch >= 2 * threads_ &&
+      flops / static_cast<double>(plan_.batch) < 16 * flops_per_thread * threads_;
   team_ = threads_ > most_team || many_products ? 1 : threads_;
   const int64_t wanted = flops > 64 * flops_per_thread ? 4 * threads_ : threads_;
-  const auto halve = [](int64_t extent, int64_t unit) { return std::max(unit, round_up(ceil_div(extent, 2), unit)); };
-  while (team_ < threads_ && (blocks() < wanted || block_rows_ > most_block || block_cols_ > most_block)) {
+  const auto halve = [](int64_t extent, int64_t unit) {
+    return std::max(unit, round_up(ceil_div(extent, 2), unit));
+  };
+  while (team_ < threads_ &&
+         (blocks() < wanted || block_rows_ > most_block || block_cols_ > most_block)) {
     if (block_rows_ <= strip_ && block_cols_ <= panel_) break;
-    if (block_rows_ > strip_ && (block_cols_ <= panel_ || block_rows_ >= block_cols_)) block_rows_ = halve(block_rows_, strip_);
-    else block_cols_ = halve(block_cols_, panel_);
+    if (block_rows_ > strip_ && (block_cols_ <= panel_ || block_rows_ >= block_cols_))
+      block_rows_ = halve(block_rows_, strip_);
+    else
+      block_cols_ = halve(block_cols_, panel_);
   }
-  if (team_ == 1) threads_ = static_cast<int>(std::min<int64_t>(threads_, std::max<int64_t>(1, blocks())));
+  if (team_ == 1)
+    threads_ = static_cast<int>(std::min<int64_t>(threads_, std::max<int64_t>(1, blocks())));
   by_rows_ = block_rows_ >= 4 * strip_ * team_ && 4 * block_rows_ >= block_cols_;
 }
 
@@ -100,18 +114,23 @@ template <class T>
 void Blocked<T>::split_rows() {
   region_cols_ = round_up(std::min(block_cols_, most_region_cols), panel_);
   region_rows_ = block_rows_;
-  if (!direct_c_) region_rows_ = std::min(block_rows_, round_up(most_sum_bytes / (region_cols_ * int64_t{sizeof(T)}), strip_));
-  const int64_t most = std::max<int64_t>(1, most_group_bytes / (depth_ * strip_ * int64_t{sizeof(T)}));
+  if (!direct_c_)
+    region_rows_ = std::min(block_rows_,
+                            round_up(most_sum_bytes / (region_cols_ * int64_t{sizeof(T)}), strip_));
+  const int64_t most =
+      std::max<int64_t>(1, most_group_bytes / (depth_ * strip_ * int64_t{sizeof(T)}));
   group_ = strip_ * best_group(ceil_div(region_rows_, strip_), most / 4, most, team_);
 }
 
 template <class T>
 void Blocked<T>::split_cols() {
   const int64_t row_bytes = std::max<int64_t>(1, plan_.k) * int64_t{sizeof(T)};
-  region_rows_ = std::min(block_rows_, round_up(std::max(strip_, most_a_bytes / row_bytes), strip_));
+  region_rows_ =
+      std::min(block_rows_, round_up(std::max(strip_, most_a_bytes / row_bytes), strip_));
   if (!direct_c_) region_rows_ = std::min<int64_t>(region_rows_, strip_ * 64);
   region_cols_ = block_cols_;
-  group_ = panel_ * best_group(ceil_div(block_cols_, panel_), 1, most_panels * most_depth / std::max(depth_, few_rows_depth), team_);
+  group_ = panel_ * best_group(ceil_div(block_cols_, panel_), 1,
+                               most_panels * most_depth / std::max(depth_, few_rows_depth), team_);
 }
 
 template <class T>
@@ -125,15 +144,17 @@ void Blocked<T>::lay_out_workspace() {
   private_bytes_ = by_rows_ ? lines(group_ / strip_ * strip_step(depth_)) : lines(depth_ * group_);
   if (!direct_c_) sum_bytes_ = lines(region_rows_ * (by_rows_ ? region_cols_ : group_));
   buffers_ = team_ == 1 ? 1 : 2;
-  team_bytes_ = buffers_ * shared_bytes_ + team_ * private_bytes_ + (by_rows_ ? 1 : team_) * sum_bytes_;
+  team_bytes_ =
+      buffers_ * shared_bytes_ + team_ * private_bytes_ + (by_rows_ ? 1 : team_) * sum_bytes_;
   workspace_bytes_ = static_cast<size_t>(threads_ / team_ * team_bytes_);
 }
 
 template <class T>
 std::string Blocked<T>::schedule() const {
   std::ostringstream text;
-  text << isa_name(isa_) << ", groups of " << group_ << (by_rows_ ? " rows" : " columns") << ", pieces of k " << depth_
-       << ", " << threads_ << " threads" << (team_ == threads_ ? " together" : " with blocks of their own")
+  text << isa_name(isa_) << ", groups of " << group_ << (by_rows_ ? " rows" : " columns")
+       << ", pieces of k " << depth_ << ", " << threads_ << " threads"
+       << (team_ == threads_ ? " together" : " with blocks of their own")
        << (swapped_ ? ", transposed" : "") << (direct_c_ ? "" : ", c through sums");
   return text.str();
 }
@@ -158,39 +179,46 @@ void Blocked<T>::multiply(const Pointers& given, float alpha, float beta) const 
     Pointers mine = p;
     mine.workspace += team.rank() * team_bytes_;
     Work work{mine, static_cast<T>(alpha), static_cast<T>(beta), alone, counters};
-    for (int64_t block; (block = next.fetch_add(1, std::memory_order_relaxed)) < blocks();) run_block(work, block);
+    for (int64_t block; (block = next.fetch_add(1, std::memory_order_relaxed)) < blocks();)
+      run_block(work, block);
   });
 }
 
 template <class T>
 void Blocked<T>::run_block(Work& work, int64_t block) const {
   const int64_t across = ceil_div(plan_.n, block_cols_), down = ceil_div(plan_.m, block_rows_);
-  const int64_t batch = block / (across * down), top = block / across % down * block_rows_, left = block % across * block_cols_;
-  const int64_t bottom = std::min(plan_.m, top + block_rows_), right = std::min(plan_.n, left + block_cols_);
+  const int64_t batch = block / (across * down), top = block / across % down * block_rows_,
+                left = block % across * block_cols_;
+  const int64_t bottom = std::min(plan_.m, top + block_rows_),
+                right = std::min(plan_.n, left + block_cols_);
   for (int64_t col = left; col < right; col += region_cols_)
     for (int64_t row = top; row < bottom; row += region_rows_) {
-      const Region region{work.p.c + batch * plan_.c.batch_step + row * plan_.c.row_step + col * plan_.c.col_step,
-                          work.p.a + batch * plan_.a.batch_step + row * plan_.a.row_step,
-                          work.p.b + batch * plan_.b.batch_step + col * plan_.b.col_step,
-                          std::min(region_rows_, bottom - row), std::min(region_cols_, right - col)};
+      const Region region{
+          work.p.c + batch * plan_.c.batch_step + row * plan_.c.row_step + col * plan_.c.col_step,
+          work.p.a + batch * plan_.a.batch_step + row * plan_.a.row_step,
+          work.p.b + batch * plan_.b.batch_step + col * plan_.b.col_step,
+          std::min(region_rows_, bottom - row), std::min(region_cols_, right - col)};
       by_rows_ ? run_by_rows(work, region) : run_by_cols(work, region);
     }
 }
 
-// Two buffers in turn: what is packed for the next piece is not what a slower thread still reads. The
-// counter that a piece uses is cleared before the meeting, when nobody reads it any more.
+// Two buffers in turn: what is packed for the next piece is not what a slower thread still reads.
+// The counter that a piece uses is cleared before the meeting, when nobody reads it any more.
 template <class T>
 void Blocked<T>::run_by_rows(Work& work, const Region& region) const {
   char* const workspace = work.p.workspace;
   T* const sums = reinterpret_cast<T*>(workspace + buffers_ * shared_bytes_);
-  T* const mine = reinterpret_cast<T*>(workspace + buffers_ * shared_bytes_ + sum_bytes_ + work.team.rank() * private_bytes_);
+  T* const mine = reinterpret_cast<T*>(workspace + buffers_ * shared_bytes_ + sum_bytes_ +
+                                       work.team.rank() * private_bytes_);
   const int64_t panels = ceil_div(region.cols, panel_);
   for (int64_t first = 0; first < plan_.k; first += depth_, ++work.step) {
     const int64_t length = std::min(depth_, plan_.k - first);
     T* const packed = reinterpret_cast<T*>(workspace + work.step % buffers_ * shared_bytes_);
     const int64_t from = panels * work.team.rank() / work.team.size() * panel_,
-                  to = std::min(region.cols, panels * (work.team.rank() + 1) / work.team.size() * panel_);
-    pack_panels(region.b + first * plan_.b.row_step + from * plan_.b.col_step, length, to - from, packed + from * depth_);
+                  to = std::min(region.cols,
+                                panels * (work.team.rank() + 1) / work.team.size() * panel_);
+    pack_panels(region.b + first * plan_.b.row_step + from * plan_.b.col_step, length, to - from,
+                packed + from * depth_);
     std::atomic<int64_t>& next = work.counters.next[work.step & 1];
     if (work.team.rank() == 0) next.store(0, std::memory_order_relaxed);
     work.team.wait();
@@ -201,8 +229,11 @@ void Blocked<T>::run_by_rows(Work& work, const Region& region) const {
       if (pack_a_) pack_strips(a, length, rows, height, mine);
       Part part = part_of(work, region, first, length, sums, region_cols_);
       part.c += row * part.c_row;
-      run_tiles(part, {pack_a_ ? mine : reinterpret_cast<const T*>(a), packed, rows, region.cols, height, nullptr});
-      if (last && !direct_c_) finish(work, region.c + row * plan_.c.row_step, sums + row * region_cols_, region_cols_, rows, region.cols);
+      run_tiles(part, {pack_a_ ? mine : reinterpret_cast<const T*>(a), packed, rows, region.cols,
+                       height, nullptr});
+      if (last && !direct_c_)
+        finish(work, region.c + row * plan_.c.row_step, sums + row * region_cols_, region_cols_,
+               rows, region.cols);
     }
   }
 }
@@ -211,15 +242,19 @@ template <class T>
 void Blocked<T>::run_by_cols(Work& work, const Region& region) const {
   char* const workspace = work.p.workspace;
   T* const packed = reinterpret_cast<T*>(workspace + work.step % buffers_ * shared_bytes_);
-  char* const own = workspace + buffers_ * shared_bytes_ + work.team.rank() * (private_bytes_ + sum_bytes_);
-  T *const mine = reinterpret_cast<T*>(own), *const sums = reinterpret_cast<T*>(own + private_bytes_);
+  char* const own =
+      workspace + buffers_ * shared_bytes_ + work.team.rank() * (private_bytes_ + sum_bytes_);
+  T *const mine = reinterpret_cast<T*>(own), *const sums =
+                                                 reinterpret_cast<T*>(own + private_bytes_);
   const int64_t height = strip_height(region.rows), strips = ceil_div(region.rows, height);
   for (int64_t first = 0, at = 0; first < plan_.k; first += depth_) {
     const int64_t length = std::min(depth_, plan_.k - first);
-    const int64_t from = strips * work.team.rank() / work.team.size(), to = strips * (work.team.rank() + 1) / work.team.size();
+    const int64_t from = strips * work.team.rank() / work.team.size(),
+                  to = strips * (work.team.rank() + 1) / work.team.size();
     if (from < to)
       pack_strips(region.a + from * height * plan_.a.row_step + first * plan_.a.col_step, length,
-                  std::min(to * height, region.rows) - from * height, height, packed + at + from * strip_step(length));
+                  std::min(to * height, region.rows) - from * height, height,
+                  packed + at + from * strip_step(length));
     at += strips * strip_step(length);
   }
   std::atomic<int64_t>& next = work.counters.next[work.step & 1];
@@ -235,27 +270,30 @@ void Blocked<T>::run_by_cols(Work& work, const Region& region) const {
       Part part = part_of(work, region, first, length, sums, group_);
       if (direct_c_) part.c += col;
       const bool more = first + depth_ < plan_.k && plan_.b.col_step == dtype_bytes(plan_.b.dtype);
-      run_tiles(part, {packed + at, mine, region.rows, cols, height, more ? b + (first + depth_) * plan_.b.row_step : nullptr});
+      run_tiles(part, {packed + at, mine, region.rows, cols, height,
+                       more ? b + (first + depth_) * plan_.b.row_step : nullptr});
       at += strips * strip_step(length);
     }
-    if (!direct_c_) finish(work, region.c + col * plan_.c.col_step, sums, group_, region.rows, cols);
+    if (!direct_c_)
+      finish(work, region.c + col * plan_.c.col_step, sums, group_, region.rows, cols);
   }
   ++work.step;
 }
 
 // Where the tiles of one piece of k put their results: into C itself, or into sums.
 template <class T>
-typename Blocked<T>::Part Blocked<T>::part_of(const Work& work, const Region& region, int64_t first, int64_t length,
-                                              T* sums, int64_t sum_row) const {
+typename Blocked<T>::Part Blocked<T>::part_of(const Work& work, const Region& region, int64_t first,
+                                              int64_t length, T* sums, int64_t sum_row) const {
   if (!direct_c_) return {length, sums, sum_row, T{1}, first == 0 ? T{0} : T{1}};
   return {length, reinterpret_cast<T*>(region.c), plan_.c.row_step / int64_t{sizeof(T)}, work.alpha,
           first == 0 ? work.beta : T{1}};
 }
 
 template <class T>
-void Blocked<T>::finish(const Work& work, char* c, const T* sums, int64_t sum_row, int64_t rows, int64_t cols) const {
-  kernels_.finish[memory_index(plan_.c.dtype)]({sums, sum_row, rows, cols, c, plan_.c.row_step, plan_.c.col_step,
-                                                work.alpha, work.beta});
+void Blocked<T>::finish(const Work& work, char* c, const T* sums, int64_t sum_row, int64_t rows,
+                        int64_t cols) const {
+  kernels_.finish[memory_index(plan_.c.dtype)](
+      {sums, sum_row, rows, cols, c, plan_.c.row_step, plan_.c.col_step, work.alpha, work.beta});
 }
 
 // Panel by panel, each depth×panel and dense. A B with contiguous rows is read a few rows at a time
@@ -271,18 +309,20 @@ void Blocked<T>::pack_panels(const char* b, int64_t length, int64_t cols, T* dst
       const int64_t count = std::min(panel_, cols - col);
       T* place = dst + col * depth_ + row * panel_;
       if (count < panel_) std::fill_n(place, rows * panel_, T{0});
-      pack({b + row * plan_.b.row_step + col * plan_.b.col_step, plan_.b.row_step, plan_.b.col_step, rows, count,
-            place, panel_});
+      pack({b + row * plan_.b.row_step + col * plan_.b.col_step, plan_.b.row_step, plan_.b.col_step,
+            rows, count, place, panel_});
     }
   }
 }
 
 // Strips of `height` rows, each [k][tile_rows] and dense.
 template <class T>
-void Blocked<T>::pack_strips(const char* a, int64_t length, int64_t rows, int64_t height, T* dst) const {
+void Blocked<T>::pack_strips(const char* a, int64_t length, int64_t rows, int64_t height,
+                             T* dst) const {
   const auto pack = kernels_.pack[memory_index(plan_.a.dtype)];
   for (int64_t i = 0; i < rows; i += height, dst += strip_step(length))
-    pack({a + i * plan_.a.row_step, plan_.a.col_step, plan_.a.row_step, length, std::min(height, rows - i), dst, strip_});
+    pack({a + i * plan_.a.row_step, plan_.a.col_step, plan_.a.row_step, length,
+          std::min(height, rows - i), dst, strip_});
 }
 
 // A few strips that stay in the second cache meet all panels, then the next few do.
@@ -297,33 +337,38 @@ void Blocked<T>::run_tiles(const Part& part, const Operands& x) const {
   call.a_row = plan_.a.row_step / int64_t{sizeof(T)};
   call.a_col = plan_.a.col_step / int64_t{sizeof(T)};
   const int64_t step = pack_a_ ? strip_step(part.length) : x.height * call.a_row;
-  const int64_t most = std::max<int64_t>(1, most_group_bytes / (strip_step(part.length) * int64_t{sizeof(T)})) * x.height;
+  const int64_t most =
+      std::max<int64_t>(1, most_group_bytes / (strip_step(part.length) * int64_t{sizeof(T)})) *
+      x.height;
   for (int64_t top = 0; top < x.rows; top += most)
     for (int64_t col = 0; col < x.cols; col += panel_) {
       call.cols = static_cast<int>(std::min(panel_, x.cols - col));
       call.b = x.b + col * depth_;
       const auto& tiles = kernels_.tile[pack_a_][(call.cols - 1) / kernels_.lanes];
       for (int64_t row = top; row < std::min(x.rows, top + most); row += x.height) {
-        look_ahead(call, x, col, row == top ? 0 : (row - top) / x.height, top == 0);
         call.a = x.a + row / x.height * step;
+        look_ahead(call, x, col, (row - top) / x.height, top == 0);
         call.c = part.c + row * part.c_row + col;
         tiles[std::min(x.height, x.rows - row) - 1](call);
       }
     }
 }
 
-// The first tiles of a panel fetch what comes after it, line by line: the source of the same panel in
-// the next piece, where it is this thread that will pack it, or else the next panel.
+// The first tiles of a panel fetch what comes after it, line by line: the source of the same panel
+// in the next piece, where it is this thread that will pack it, or else the next panel. The others
+// fetch the next strip of an A that was packed whole.
 template <class T>
-void Blocked<T>::look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile, bool first) const {
-  call.ahead = reinterpret_cast<const char*>(call.b);
-  call.ahead_step = 0;
+void Blocked<T>::look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile,
+                            bool first) const {
+  call.ahead = reinterpret_cast<const char*>(by_rows_ ? call.b : call.a + strip_step(call.k));
+  call.ahead_step = by_rows_ ? 0 : strip_ * int64_t{sizeof(T)};
   if (tile * line_bytes >= panel_ * int64_t{sizeof(T)}) return;
   if (x.ahead != nullptr && first) {
     call.ahead = x.ahead + col * plan_.b.col_step + tile * line_bytes;
     call.ahead_step = plan_.b.row_step;
   } else if (x.ahead == nullptr && col + panel_ < x.cols) {
-    call.ahead = reinterpret_cast<const char*>(call.b + panel_ * depth_) + tile * call.k * line_bytes;
+    call.ahead =
+        reinterpret_cast<const char*>(call.b + panel_ * depth_) + tile * call.k * line_bytes;
     call.ahead_step = line_bytes;
   }
 }

@@ -57,21 +57,27 @@ class Blocked final : public CpuGemm {
   void run_by_rows(Work& work, const Region& region) const;
   void run_by_cols(Work& work, const Region& region) const;
   void run_tiles(const Part& part, const Operands& x) const;
-  void look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile, bool first) const;
+  void look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile,
+                  bool first) const;
   void pack_panels(const char* b, int64_t length, int64_t cols, T* dst) const;
   void pack_strips(const char* a, int64_t length, int64_t rows, int64_t height, T* dst) const;
-  void finish(const Work& work, char* c, const T* sums, int64_t sum_row, int64_t rows, int64_t cols) const;
-  Part part_of(const Work& work, const Region& region, int64_t first, int64_t length, T* sums, int64_t sum_row) const;
+  void finish(const Work& work, char* c, const T* sums, int64_t sum_row, int64_t rows,
+              int64_t cols) const;
+  Part part_of(const Work& work, const Region& region, int64_t first, int64_t length, T* sums,
+               int64_t sum_row) const;
   // Elements from strip to strip: packing may write less than a vector behind the last row.
   int64_t strip_step(int64_t length) const { return length * strip_ + kernels_.lanes; }
   // Strips of nearly equal height are better than a last one of one row.
-  int64_t strip_height(int64_t rows) const { return (rows + (rows + strip_ - 1) / strip_ - 1) / ((rows + strip_ - 1) / strip_); }
+  int64_t strip_height(int64_t rows) const {
+    return (rows + (rows + strip_ - 1) / strip_ - 1) / ((rows + strip_ - 1) / strip_);
+  }
 
   const GemmKernels<T>& kernels_;
   bool swapped_ = false, direct_c_ = false, by_rows_ = false, pack_a_ = true;
   int threads_ = 1, team_ = 1;  // all threads, and those that share a block
   int64_t panel_ = 0, strip_ = 0, depth_ = 0;
-  int64_t block_rows_ = 0, block_cols_ = 0;  // of C, for one team; all of it where there is one team
+  int64_t block_rows_ = 0,
+          block_cols_ = 0;  // of C, for one team; all of it where there is one team
   int64_t region_rows_ = 0, region_cols_ = 0, group_ = 0;  // group: rows or columns of a task
   int64_t shared_bytes_ = 0, private_bytes_ = 0, sum_bytes_ = 0, team_bytes_ = 0, buffers_ = 1;
 };

@@ -1,5 +1,6 @@
-// The direct gemm: tiles straight from the operands' own memory, for products whose B is small enough
-// to stay near. Nothing is packed and there is no workspace; preparing would cost more than it saves.
+// The direct gemm: tiles straight from the operands' own memory, for products whose B is small
+// enough to stay near. Nothing is packed and there is no workspace; preparing would cost more than
+// it saves.
 #include <algorithm>
 #include <sstream>
 
@@ -11,8 +12,8 @@
 namespace infini::cpu {
 namespace {
 
-constexpr int64_t most_b_bytes = 160 << 10;     // of the memory that B lies in
-constexpr double flops_per_thread = 1.5e6;      // below this a thread costs more than it saves
+constexpr int64_t most_b_bytes = 160 << 10;  // of the memory that B lies in
+constexpr double flops_per_thread = 1.5e6;   // below this a thread costs more than it saves
 
 // The tiles write C along its columns; a C with unit rows is computed transposed.
 GemmPlan orient(const GemmPlan& plan) {
@@ -24,16 +25,21 @@ GemmPlan orient(const GemmPlan& plan) {
 template <class T>
 class Direct final : public CpuGemm {
  public:
-  explicit Direct(const GemmPlan& original) : CpuGemm(orient(original)), kernels_(this->template kernels<T>()) {
+  explicit Direct(const GemmPlan& original)
+      : CpuGemm(orient(original)), kernels_(this->template kernels<T>()) {
     swapped_ = !(plan_ == original);
-    const int64_t vectors = std::max<int64_t>(1, ceil_div(plan_.n, kernels_.lanes));  // in panels of equal width
+    const int64_t vectors =
+        std::max<int64_t>(1, ceil_div(plan_.n, kernels_.lanes));  // in panels of equal width
     panel_ = ceil_div(vectors, ceil_div(vectors, kernels_.tile_vectors)) * kernels_.lanes;
-    height_ = panel_ < kernels_.tile_vectors * kernels_.lanes ? kernels_.narrow_rows : kernels_.tile_rows;
+    height_ =
+        panel_ < kernels_.tile_vectors * kernels_.lanes ? kernels_.narrow_rows : kernels_.tile_rows;
     const double flops = 2.0 * static_cast<double>(plan_.batch) * static_cast<double>(plan_.m) *
                          static_cast<double>(plan_.n) * static_cast<double>(plan_.k);
-    threads_ = static_cast<int>(std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
+    threads_ = static_cast<int>(
+        std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
     strips_ = ceil_div(plan_.m, height_);
-    height_ = ceil_div(plan_.m, strips_);  // nearly equal ones are better than a last one of one row
+    height_ =
+        ceil_div(plan_.m, strips_);  // nearly equal ones are better than a last one of one row
     strips_ = ceil_div(plan_.m, height_);
     parts_ = std::min<int64_t>(strips_, ceil_div(threads_, plan_.batch));
     call_.k = plan_.k;
@@ -56,14 +62,17 @@ class Direct final : public CpuGemm {
     Pointers p = given;
     if (swapped_) std::swap(p.a, p.b);
     const int64_t tasks = plan_.batch * parts_;
-    if (tasks == 1) return run_part(p, 0, plan_.m, alpha, beta);  // spared: what small products notice
+    if (tasks == 1)
+      return run_part(p, 0, plan_.m, alpha, beta);  // spared: what small products notice
     const int threads = std::min(threads_, available_threads());
     parallel_for(tasks, threads, [&](int64_t first, int64_t last) {
       for (int64_t task = first; task < last; ++task) {
         const int64_t batch = task / parts_, part = task % parts_;
-        const int64_t top = strips_ * part / parts_ * height_, bottom = std::min(plan_.m, strips_ * (part + 1) / parts_ * height_);
+        const int64_t top = strips_ * part / parts_ * height_,
+                      bottom = std::min(plan_.m, strips_ * (part + 1) / parts_ * height_);
         run_part({nullptr, p.c + batch * plan_.c.batch_step, p.a + batch * plan_.a.batch_step,
-                  p.b + batch * plan_.b.batch_step}, top, bottom - top, alpha, beta);
+                  p.b + batch * plan_.b.batch_step},
+                 top, bottom - top, alpha, beta);
       }
     });
   }
@@ -92,7 +101,7 @@ class Direct final : public CpuGemm {
   bool swapped_ = false;
   int threads_ = 1;
   int64_t panel_ = 0, height_ = 1, strips_ = 1;
-  int64_t parts_ = 1;  // of one product, each some strips
+  int64_t parts_ = 1;   // of one product, each some strips
   TileCall<T> call_{};  // what does not change from run to run
 };
 
@@ -102,7 +111,8 @@ bool fits(const GemmPlan& plan) {
   const auto& tables = gemm_tables(isa());
   const int lanes = sizeof(T) == 8 ? tables.f64.lanes : tables.f32.lanes;
   const bool masks = sizeof(T) == 8 ? tables.f64.masks : tables.f32.masks;
-  const bool unit_c = plan.n == 1 || plan.c.col_step == bytes, unit_b = plan.n == 1 || plan.b.col_step == bytes;
+  const bool unit_c = plan.n == 1 || plan.c.col_step == bytes,
+             unit_b = plan.n == 1 || plan.b.col_step == bytes;
   if (!unit_c || !unit_b || (!masks && plan.n % lanes != 0)) return false;
   return plan.n <= most_b_bytes && plan.k <= most_b_bytes &&
          plan.k * std::max(std::abs(plan.b.row_step), plan.n * bytes) <= most_b_bytes;

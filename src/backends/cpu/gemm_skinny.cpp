@@ -1,5 +1,5 @@
-// Skinny products (decoding, matrix times vector): a few rows of A against a large B. They are bound
-// by memory: B is read once, in its own type, in the order in which it lies.
+// Skinny products (decoding, matrix times vector): a few rows of A against a large B. They are
+// bound by memory: B is read once, in its own type, in the order in which it lies.
 #include <algorithm>
 #include <atomic>
 #include <sstream>
@@ -13,11 +13,11 @@ namespace infini::cpu {
 namespace {
 
 constexpr int64_t line_bytes = 64;
-constexpr int64_t sum_bytes = 24 << 10;               // a stretch of columns whose sums stay in L1
-constexpr int64_t reread_bytes = 64 << 10;            // columns that later rows of A read again
-constexpr double bytes_per_thread = 128 << 10;       // of B; below this a thread does not pay
+constexpr int64_t sum_bytes = 24 << 10;         // a stretch of columns whose sums stay in L1
+constexpr int64_t reread_bytes = 64 << 10;      // columns that later rows of A read again
+constexpr double bytes_per_thread = 128 << 10;  // of B; below this a thread does not pay
 constexpr int64_t most_rows_across = 8, most_rows_along = 16;
-constexpr int64_t rows_reread = 8;                    // of B, which later rows of A read again across
+constexpr int64_t rows_reread = 8;  // of B, which later rows of A read again across
 
 enum class Walk { none, across, along };  // the contiguous direction of B: its rows or its columns
 
@@ -47,7 +47,9 @@ class Skinny final : public CpuGemm {
     cols_ = std::min(stretch, round_up(ceil_div(plan_.n, threads_), 2 * pad));
     const int64_t column_bytes = std::max<int64_t>(1, plan_.k * dtype_bytes(plan_.b.dtype));
     const bool once = plan_.m <= most_skinny_rows;  // later rows of A read the same part of B again
-    cols_at_once_ = once || walk_ == Walk::across ? cols_ : round_up(std::min(cols_, reread_bytes / column_bytes + 1), 4);
+    cols_at_once_ = once || walk_ == Walk::across
+                        ? cols_
+                        : round_up(std::min(cols_, reread_bytes / column_bytes + 1), 4);
     depth_at_once_ = once || walk_ == Walk::along ? plan_.k : rows_reread;
     a_row_ = round_up(plan_.k, pad);
     a_bytes_ = plan_.m * a_row_ * int64_t{sizeof(T)};
@@ -100,19 +102,20 @@ class Skinny final : public CpuGemm {
           (across ? set.across : set.along)[rows - 1](
               {std::min(depth_at_once_, plan_.k - k), std::min(cols_at_once_, cols - first),
                a + row * a_row_ + k, a_row_, b + first * plan_.b.col_step + k * plan_.b.row_step,
-               across ? plan_.b.row_step : plan_.b.col_step, sums + row * sum_row + first, sum_row});
+               across ? plan_.b.row_step : plan_.b.col_step, sums + row * sum_row + first,
+               sum_row});
         }
     kernels_.finish[memory_index(plan_.c.dtype)](
-        {sums, sum_row, plan_.m, cols,
-         p.c + batch * plan_.c.batch_step + col * plan_.c.col_step, plan_.c.row_step,
-         plan_.c.col_step, alpha, beta});
+        {sums, sum_row, plan_.m, cols, p.c + batch * plan_.c.batch_step + col * plan_.c.col_step,
+         plan_.c.row_step, plan_.c.col_step, alpha, beta});
   }
 
   const GemmKernels<T>& kernels_;
   Walk walk_;
   bool swapped_ = false;
   int threads_ = 1;
-  int64_t cols_ = 0, cols_at_once_ = 0, depth_at_once_ = 0, a_row_ = 0, a_bytes_ = 0, scratch_bytes_ = 0;
+  int64_t cols_ = 0, cols_at_once_ = 0, depth_at_once_ = 0, a_row_ = 0, a_bytes_ = 0,
+          scratch_bytes_ = 0;
 };
 
 }  // namespace

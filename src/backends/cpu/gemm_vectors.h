@@ -1,0 +1,104 @@
+// Vectors over the compilers' extensions, and the elements of memory that they are read from and
+// written to. Included by gemm_simd.h alone, and so compiled once per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/gemm_kernels.h"
+
+namespace infini::cpu {
+namespace {
+
+template <class T>
+struct Simd {
+  static constexpr int lanes = Native::vector_bytes / static_cast<int>(sizeof(T));
+  typedef T Vec __attribute__((vector_size(Native::vector_bytes)));
+  // The same, where memory is aligned to elements only.
+  typedef T Loose __attribute__((vector_size(Native::vector_bytes), aligned(alignof(T)), may_alias));
+};
+template <class T>
+using Vec = typename Simd<T>::Vec;
+
+template <class T>
+Vec<T> load(const T* p) { return *reinterpret_cast<const typename Simd<T>::Loose*>(p); }
+template <class T>
+void store(T* p, Vec<T> v) { *reinterpret_cast<typename Simd<T>::Loose*>(p) = v; }
+template <class T>
+Vec<T> splat(T value) { return value - Vec<T>{}; }  // x - 0 is x, so that nothing is computed
+
+// ---- elements of memory (S) and of arithmetic (T): wide<T>(p) loads lanes of T ----
+
+constexpr int f32_lanes = Simd<float>::lanes;
+typedef uint16_t Half __attribute__((vector_size(f32_lanes * 2)));
+typedef uint16_t LooseHalf __attribute__((vector_size(f32_lanes * 2), aligned(2), may_alias));
+typedef uint32_t Word __attribute__((vector_size(f32_lanes * 4)));
+
+struct F16 { uint16_t bits; };
+struct BF16 { uint16_t bits; };
+
+inline Vec<float> wide(const float* p) { return load(p); }
+inline Vec<double> wide(const double* p) { return load(p); }
+inline Vec<float> wide(const BF16* p) {
+  const Half half = *reinterpret_cast<const LooseHalf*>(p);
+  return reinterpret_cast<Vec<float>>(__builtin_convertvector(half, Word) << 16);
+}
+inline Vec<float> wide(const F16* p) {
+  return Native::f32_from_f16(*reinterpret_cast<const LooseHalf*>(p));
+}
+// The first lanes of a vector, the others are zeros. Without masks whole vectors are read, which the
+// callers see to; wide_part and narrow_part always keep to the `count` elements.
+using Mask = typename Native::Mask;
+template <class T>
+Vec<T> load_first(const T* p, Mask mask) {
+  if constexpr (Native::masks) return Native::load(p, mask);
+  else return load(p);
+}
+
+inline float one(const float* p) { return *p; }
+inline double one(const double* p) { return *p; }
+inline float one(const BF16* p) {
+  const uint32_t word = uint32_t{p->bits} << 16;
+  float value;
+  __builtin_memcpy(&value, &word, sizeof value);
+  return value;
+}
+inline float one(const F16* p) { return Native::f32_from_one_f16(p->bits); }
+
+// Rounds to nearest even; NaN stays NaN.
+inline void narrow(float* p, Vec<float> v) { store(p, v); }
+inline void narrow(double* p, Vec<double> v) { store(p, v); }
+inline void narrow(BF16* p, Vec<float> v) {
+  const Word bits = reinterpret_cast<Word>(v);
+  const Word rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+  const Word result = (v == v) ? rounded : (bits | 0x400000u);
+  *reinterpret_cast<LooseHalf*>(p) = __builtin_convertvector(result >> 16, Half);
+}
+inline void narrow(F16* p, Vec<float> v) { *reinterpret_cast<LooseHalf*>(p) = Native::f16_from_f32(v); }
+
+template <class T, class S>
+Vec<T> wide_part(const S* p, int count) {
+  if constexpr (Native::masks && sizeof(S) == sizeof(T)) {
+    return load_first(p, Native::first(count));
+  } else if constexpr (Native::masks) {
+    uint16_t line[f32_lanes];
+    Native::store_half(line, Native::first(f32_lanes), Native::load_half(p, Native::first(count)));
+    return wide(reinterpret_cast<const S*>(line));
+  } else {
+    T line[Simd<T>::lanes] = {};
+    for (int i = 0; i < count; ++i) line[i] = one(p + i);
+    return load(line);
+  }
+}
+template <class T, class S>
+void narrow_part(S* p, int count, Vec<T> v) {
+  if constexpr (Native::masks && sizeof(S) == sizeof(T)) {
+    Native::store(p, Native::first(count), v);
+  } else {
+    S line[Simd<T>::lanes];
+    narrow(line, v);
+    for (int i = 0; i < count; ++i) p[i] = line[i];
+  }
+}
+
+}  // namespace
+}  // namespace infini::cpu
