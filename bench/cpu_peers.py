@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """NumPy and PyTorch on the problems of a bench result, for comparison.
 
-    infini bench rearrange --suite cpu --json cpu.json
-    python3 bench/cpu_peers.py cpu.json
+    infini bench rearrange --suite cpu --json cpu.json --peer torch
+    python3 bench/cpu_peers.py cpu.json     # the same again on measured results
 
 Needs neither of the two: those that are not installed are left out. Each prints GB/s and the ratio to
 the copy of the same bytes that was measured by `infini bench`.
 """
 import json
+import math
 import statistics
 import sys
 import time
@@ -43,10 +44,10 @@ def span(shape, strides):
     return low, sum(r for r in reach if r > 0) - low + 1
 
 
-def median_seconds(run, budget=0.4):
+def median_seconds(run, budget=0.3):
     run()
     times, start = [], time.perf_counter()
-    while len(times) < 3 or time.perf_counter() - start < budget:
+    while len(times) < 2 or time.perf_counter() - start < budget:
         begin = time.perf_counter()
         run()
         times.append(time.perf_counter() - begin)
@@ -94,16 +95,21 @@ def main():
         except ImportError:
             print(f"{name} is not installed")
     print(f"{'case':32} {'infini':>8}" + "".join(f" {name + ' GB/s':>12} {'ratio':>6}" for name in peers))
+    logs = {name: [] for name in peers}
     for row in rows:
         line = f"{row['name']:32} {row['ratio']:8.2f}"
-        for side in peers.values():
+        for name, side in peers.items():
             try:
                 seconds = median_seconds(side(*parse(row["problem"])))
                 speed = row["bytes"] / seconds * 1e-9
-                line += f" {speed:12.2f} {speed / row['limit_gb_per_second']:6.2f}"
+                ratio = speed / row["limit_gb_per_second"]
+                logs[name].append(math.log(ratio))
+                line += f" {speed:12.2f} {ratio:6.2f}"
             except ValueError:
                 line += f" {'-':>12} {'-':>6}"
         print(line, flush=True)
+    for name, values in logs.items():
+        print(f"{name}: geometric mean {math.exp(sum(values) / max(1, len(values))):.2f} of {len(values)} cases")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@
 #include "bench/results.h"
 #include "harness/gemm_problem.h"
 #include "harness/suites.h"
+#include "runtime/current_device.h"
 #include "tools/arguments.h"
-#include "tools/torch_peer.h"
+#include "tools/python_peers.h"
 
 namespace infini::tools {
 namespace {
@@ -83,7 +84,8 @@ int run_bench(Arguments& arguments) {
   }
   std::printf("geometric mean of the ratios: %.2f\n", results.mean_ratio());
   if (!json.empty()) results.write_json(json);
-  if (!peer.empty()) run_torch_peer(json, peer == "torch-compiled");
+  if (!peer.empty() && current_device().kind() == INFINI_DEVICE_CPU) run_cpu_peers(json);
+  else if (!peer.empty()) run_torch_peer(json, peer == "torch-compiled");
   return results.all_verified() ? 0 : 1;
 }
 

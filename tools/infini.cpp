@@ -22,7 +22,8 @@ constexpr const char* help = R"(infini %s: moving and multiplying tensors on any
 
   infini bench [SUITE | "PROBLEM"...] [--filter TEXT] [--json FILE]
                [--peer torch or torch-compiled]
-      measure against a copy of the same bytes in the same run; suites: infini bench --list
+      measure against a copy of the same bytes in the same run; suites: infini bench --list; on the
+      CPU the peers are NumPy and PyTorch, where they are installed
   infini bench --op gemm [SUITE | "PROBLEM"...]
       measure against the machine's own limits and, where it is installed, OpenBLAS in the same run
 

@@ -1,0 +1,34 @@
+// Handing a peer's script to python3.
+#include "tools/python_peers.h"
+
+#include <cstdio>
+
+#include "base/error.h"
+#include "peer_scripts.h"
+
+namespace infini::tools {
+namespace {
+
+void run_python(const char* script, const std::string& json, const char* option, const char* failure) {
+  require(json.find('\'') == std::string::npos, INFINI_STATUS_BAD_PARAM, "--json ", json,
+          ": no quotes, please");
+  const std::string command = "python3 - '" + json + "'" + option;
+  std::fflush(stdout);
+  std::FILE* python = popen(command.c_str(), "w");
+  require(python != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "--peer: cannot start python3");
+  std::fputs(script, python);
+  require(pclose(python) == 0, INFINI_STATUS_NOT_IMPLEMENTED, "--peer: ", failure);
+}
+
+}  // namespace
+
+void run_torch_peer(const std::string& json, bool compiled) {
+  run_python(peers_torch_script, json, compiled ? " --compiled" : "",
+             "python3 could not run PyTorch on CUDA (see above)");
+}
+
+void run_cpu_peers(const std::string& json) {
+  run_python(cpu_peers_script, json, "", "python3 could not run its script (see above)");
+}
+
+}  // namespace infini::tools
