@@ -29,7 +29,7 @@ struct Picks {
   alignas(64) unsigned char index[64] = {};
   __mmask64 mask = 0;
 
-  void set(int64_t element, int64_t from) {
+  constexpr void set(int64_t element, int64_t from) {
     for (int half = 0; half < word / unit; ++half) {
       const int64_t at = element * (word / unit) + half;
       index[at * unit] = static_cast<unsigned char>(from * (word / unit) + half);
@@ -45,7 +45,7 @@ __m512i load(const char* p) { return _mm512_loadu_si512(p); }
 
 template <int word>
 struct Copy {
-  static constexpr int64_t streams = 4;
+  static constexpr int64_t streams = 1;  // what is long is copied in pages, see below
   explicit Copy(const Line& line) : src(line.src) {}
   void move_to(const Line& line, int64_t) { src = line.src; }
   __m512i at(int64_t i) const { return load(src + i * word); }
@@ -68,30 +68,39 @@ struct Fill {
 template <int word>
 struct Flip {
   static constexpr int64_t streams = 4;
-  explicit Flip(const Line& line) : src(line.src) {
-    for (int i = 0; i < 64 / word; ++i) picks.set(i, 64 / word - 1 - i);
-  }
+  explicit Flip(const Line& line) : src(line.src) {}
   void move_to(const Line& line, int64_t) { src = line.src; }
   __m512i at(int64_t i) const {
     return picks.apply(_mm512_setzero_si512(), load(src - i * word - (64 - word)));
   }
+  static constexpr Picks<word> all_reversed() {
+    Picks<word> result;
+    for (int i = 0; i < 64 / word; ++i) result.set(i, 64 / word - 1 - i);
+    return result;
+  }
+  static constexpr Picks<word> picks = all_reversed();
   const char* src;
-  Picks<word> picks;
 };
 
-// `ways` loads cover the elements; none reads past the last element that is used.
+// How `ways` loads become one vector of every ways-th element; none reads past the last one used.
 template <int word>
-struct Step {
-  static constexpr int64_t streams = 4;
-  explicit Step(const Line& line) : src(line.src), ways(static_cast<int>(line.ways)) {
+struct StepPicks {
+  constexpr explicit StepPicks(int ways) {
     const int64_t last = 64 * ways - (ways - 1) * word - 64;
     for (int j = 0; j < ways; ++j) from[j] = 64 * j < last ? 64 * j : last;
     for (int64_t i = 0; i < 64 / word; ++i) {
       const int64_t byte = i * ways * word;
       picks[byte / 64].set(i, (byte - from[byte / 64]) / word);
     }
-    move_to(line, 0);
   }
+  int64_t from[max_ways] = {};
+  Picks<word> picks[max_ways];
+};
+
+template <int word, int ways>
+struct Step {
+  static constexpr int64_t streams = 4;
+  explicit Step(const Line& line) { move_to(line, 0); }
   // Of runs that share their source each fetches some of the lines that come next.
   void move_to(const Line& line, int64_t turn) {
     src = line.src;
@@ -101,14 +110,12 @@ struct Step {
     const char* p = src + i * ways * word;
     if (fetch != 0) __builtin_prefetch(p + fetch);
     __m512i v = _mm512_setzero_si512();
-    for (int j = 0; j < ways; ++j) v = picks[j].apply(v, load(p + from[j]));
+    for (int j = 0; j < ways; ++j) v = table.picks[j].apply(v, load(p + table.from[j]));
     return v;
   }
+  static constexpr StepPicks<word> table{ways};
   const char* src;
-  int ways;
   int64_t fetch = 0;
-  int64_t from[max_ways];
-  Picks<word> picks[max_ways];
 };
 
 // Of each plane only the elements that are used are read.
@@ -195,6 +202,20 @@ template <int word, template <int> class Source, LineKind kind>
 void run_or_loop(const Line& line) {
   if (line.count * word >= 128) run_vectors<word, Source<word>>(line);
   else line_kernel_portable(kind, word)(line);
+}
+
+template <int word>
+void run_step(const Line& line) {
+  if (line.count * word < 128) return line_kernel_portable(LineKind::step, word)(line);
+  switch (line.ways) {
+    case 2: return run_vectors<word, Step<word, 2>>(line);
+    case 3: return run_vectors<word, Step<word, 3>>(line);
+    case 4: return run_vectors<word, Step<word, 4>>(line);
+    case 5: return run_vectors<word, Step<word, 5>>(line);
+    case 6: return run_vectors<word, Step<word, 6>>(line);
+    case 7: return run_vectors<word, Step<word, 7>>(line);
+    default: return run_vectors<word, Step<word, 8>>(line);
+  }
 }
 
 // Four pages at once keep more reads under way than one ascending stream does.
@@ -309,7 +330,7 @@ LineKernel kernel_of(LineKind kind) {
     case LineKind::copy: return run_copy;  // in bytes
     case LineKind::fill: return run_or_loop<word, Fill, LineKind::fill>;
     case LineKind::flip: return run_or_loop<word, Flip, LineKind::flip>;
-    case LineKind::step: return run_or_loop<word, Step, LineKind::step>;
+    case LineKind::step: return run_step<word>;
     case LineKind::weave: return run_or_loop<word, Weave, LineKind::weave>;
     case LineKind::spread: return run_spread<word>;
   }

@@ -73,13 +73,15 @@ class Collector {
   TileSchedule& schedule_;
 };
 
-// In the cache a tile is better small on both sides.
+// In the cache a tile is better small on both sides, best of all one loop by one loop.
 bool collect(const RearrangePlan& plan, TileSchedule& schedule, bool cached) {
   Collector collector(plan, schedule);
   const int64_t word = schedule.word;
   if (!collector.grow_rows() || !collector.grow_columns()) return false;
-  const int64_t enough_rows = cached ? short_row_bytes : enough_row_bytes;
-  const int64_t enough_columns = cached ? short_column_bytes : enough_column_bytes;
+  const bool simple = cached && schedule.row_count * word >= line_bytes &&
+                      schedule.column_count * word >= short_column_bytes;
+  const int64_t enough_rows = simple ? 0 : cached ? short_row_bytes : enough_row_bytes;
+  const int64_t enough_columns = simple ? 0 : cached ? short_column_bytes : enough_column_bytes;
   while (schedule.row_count * word < line_bytes && collector.grow_rows()) continue;
   while (schedule.column_count * word < short_column_bytes && collector.grow_columns()) continue;
   while (schedule.row_count * word < enough_rows && collector.grow_rows()) continue;

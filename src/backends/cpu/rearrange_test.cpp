@@ -182,6 +182,16 @@ TEST_F(CpuRearrange, RunsOfEveryKind) {
       }
 }
 
+// Runs so long that they are streamed in parts.
+TEST_F(CpuRearrange, LongRunsOfEveryKind) {
+  for (const std::string dtype : {"u8", "f16", "f32", "f64", "c128"})
+    for (const char* shape : {"2x40001 src=40001,-1", "2x20001 src=40003,2", "20001x3 perm=1,0",
+                              "3x20001 perm=1,0", "9001x7 perm=1,0", "2x20001 src=1,0"})
+      for (const int64_t at : {0, 16, 48})
+        ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(
+            harness::parse_rearrange(text_of("rearrange " + dtype + " " + shape, at, 7))));
+}
+
 // Copies longer than one page group, cut and misaligned in all ways.
 TEST_F(CpuRearrange, LongCopies) {
   harness::Random random(5);
@@ -190,6 +200,19 @@ TEST_F(CpuRearrange, LongCopies) {
     for (int i = 0; i < 12; ++i)
       ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(
           harness::parse_rearrange(text_of(text, random.between(0, 63), random.between(0, 63))), true));
+}
+
+// One loop by one loop and small: no tables of offsets.
+TEST_F(CpuRearrange, SmallTransposes) {
+  for (const std::string dtype : {"u8", "f16", "f32", "f64", "c128"})
+    for (const int rows : {1, 5, 16, 63, 64, 65, 100, 200})
+      for (const int columns : {64, 65, 100, 255, 256})
+        for (const char* batch : {"", "3x"}) {
+          const std::string perm = *batch == 0 ? " perm=1,0" : " perm=0,2,1";
+          ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(
+              "rearrange " + dtype + " " + batch + std::to_string(rows) + "x" +
+              std::to_string(columns) + perm + " dst_at=3")));
+        }
 }
 
 TEST_F(CpuRearrange, MediumPermutations) {

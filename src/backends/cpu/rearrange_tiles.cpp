@@ -85,24 +85,34 @@ class Tiles final : public Kernel {
     int64_t dst[max_strip];
   };
 
-  // Small tensors, for which counting tasks would cost as much as moving: all offsets at once.
+  // Small tensors, for which counting tasks and offsets would cost as much as moving.
   void run_small(char* dst, const char* src) const {
+    Panel panel{};
+    panel.columns = schedule_.column_count;
+    if (schedule_.rows.size() == 1 && schedule_.columns.size() == 1) {
+      panel.column_step = schedule_.columns[0].dst_step;
+      panel.row_step = schedule_.rows[0].src_step;
+      return run_nest(panel, dst, src, nullptr);
+    }
     const int64_t unit = line_bytes / schedule_.word, rows = schedule_.row_count;
     int64_t dst_of_column[most_small], src_of_row[most_small + line_bytes];
     OffsetCursor<&Loop::dst_step>(schedule_.columns, 0).take(dst_of_column, schedule_.column_count);
     OffsetCursor<&Loop::src_step>(schedule_.rows, 0).take(src_of_row, rows);
     for (int64_t i = rows; i % unit != 0; ++i) src_of_row[i] = src_of_row[rows - 1];
-    Panel panel{};
     panel.dst_of_column = dst_of_column;
-    panel.columns = schedule_.column_count;
+    run_nest(panel, dst, src, src_of_row);
+  }
+  void run_nest(Panel panel, char* dst, const char* src, const int64_t* src_of_row) const {
+    const int64_t unit = line_bytes / schedule_.word, rows = schedule_.row_count;
     NestCursor outer(schedule_.outer, 0);
     for (int64_t i = 0; i < schedule_.outer_count; ++i, outer.advance()) {
       panel.dst = dst + outer.dst;
       panel.src = src + outer.src;
       for (int64_t row = 0; row < rows; row += unit, panel.dst += line_bytes) {
-        panel.src_of_row = src_of_row + row;
+        panel.src_of_row = src_of_row == nullptr ? nullptr : src_of_row + row;
         panel.rows = static_cast<int>(std::min(unit, rows - row));
         kernels_.cached(panel);
+        panel.src += unit * panel.row_step;
       }
     }
   }

@@ -114,10 +114,11 @@ inline void emit_edge(char* dst, __m512i before, __m512i v, int valid, const Pan
 template <int word>
 void run_skewed_edge(const Panel& p, int64_t begin) {
   constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  const Rows<Avx512, word> rows(p, 0);
   __m512i v[L];
   for (int64_t c = begin; c < p.columns; c += L) {
     const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
-    load_block<Avx512, word>(v, p.src + c * word, p.src_of_row, columns);
+    load_block<Avx512, word>(v, rows.at, c * word, columns);
     auto* carry = reinterpret_cast<__m512i*>(p.carry + c * line_bytes);
     for (int k = 0; k < columns; ++k) {
       emit_edge<unit>(p.dst + p.dst_of_column[c + k], _mm512_load_si512(carry + k), v[k],

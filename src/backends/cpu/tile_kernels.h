@@ -18,11 +18,18 @@ struct Panel {
   const int64_t* dst_of_column;  // byte offsets from dst, `columns` of them
   const char* src;
   const int64_t* src_of_row;  // byte offsets from src, 64 / word of them: the last one repeated
+  // To cached kernels both tables may be null: then columns and rows lie this far apart.
+  int64_t column_step, row_step;
   const int64_t* next_of_row;  // the same of the panel that comes next, to be prefetched, or null
   int64_t columns;
   int rows;         // 1 .. 64 / word
   char* carry;      // streaming with a skew: 64 bytes per column, 64-byte aligned
   bool first, last;  // the first or last panel of its columns in this walk along dst
+
+  int64_t column(int64_t c) const { return dst_of_column ? dst_of_column[c] : c * column_step; }
+  int64_t row(int r) const {
+    return src_of_row ? src_of_row[r] : (r < rows ? r : rows - 1) * row_step;
+  }
 };
 
 using PanelKernel = void (*)(const Panel&);

@@ -30,19 +30,32 @@ inline void transpose_lanes(typename V::type* v) {
   }
 }
 
-// Loads and transposes one block: lanes * L rows (their offsets in `row`) by `columns` <= L columns.
+// Pointers to the rows of one part of a panel, lanes * L of them.
 template <class V, int word>
-inline void load_block(typename V::type* v, const char* src, const int64_t* row, int columns) {
+struct Rows {
+  static constexpr int count = V::lanes * (16 / word);
+  Rows(const Panel& p, int part) {
+    if (p.src_of_row == nullptr && p.rows >= (part + 1) * count)
+      for (int r = 0; r < count; ++r) at[r] = p.src + (part * count + r) * p.row_step;
+    else
+      for (int r = 0; r < count; ++r) at[r] = p.src + p.row(part * count + r);
+  }
+  const char* at[count];
+};
+
+// Loads and transposes one block: all rows by `columns` <= L columns from byte `at` on.
+template <class V, int word>
+inline void load_block(typename V::type* v, const char* const* rows, int64_t at, int columns) {
   constexpr int L = 16 / word;
   for (int r = 0; r < L; ++r) {
     const char* p[V::lanes];
-    for (int l = 0; l < V::lanes; ++l) p[l] = src + row[l * L + r];
+    for (int l = 0; l < V::lanes; ++l) p[l] = rows[l * L + r] + at;
     v[r] = columns == L ? V::gather(p) : V::gather_partial(p, columns * word);
   }
   if constexpr (L > 1) transpose_lanes<V, word>(v);
 }
 
-// The same of whole blocks, from pointers to the rows.
+// The same of whole blocks.
 template <class V, int word>
 inline void load_whole_block(typename V::type* v, const char* const* rows, int64_t at) {
   constexpr int L = 16 / word;
@@ -154,10 +167,8 @@ inline void fetch_rows(const char* src, const int64_t* next, int64_t at) {
 constexpr int64_t longest_fetched = 2048;
 
 template <class V, int word, bool in_pairs, class Emit>
-inline int64_t walk_blocks(const Panel& p, int part, Emit emit) {
-  constexpr int L = 16 / word, part_rows = V::lanes * L;
-  const char* rows[part_rows];
-  for (int r = 0; r < part_rows; ++r) rows[r] = p.src + p.src_of_row[part * part_rows + r];
+inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Emit emit) {
+  constexpr int L = 16 / word;
   const char* const src = p.src;
   const int64_t columns = p.columns;
   const int64_t* const next = part == 0 && columns * word <= longest_fetched ? p.next_of_row : nullptr;
@@ -187,7 +198,7 @@ inline int64_t walk_blocks(const Panel& p, int part, Emit emit) {
 template <class V, int word, bool in_pairs, class Emit>
 inline int64_t walk_streamed(const Panel& p, Emit emit) {
   if constexpr (word < 4) return walk_tiles<V, word>(p, emit);
-  else return walk_blocks<V, word, in_pairs>(p, 0, emit);
+  else return walk_blocks<V, word, in_pairs>(p, Rows<V, word>(p, 0).at, 0, emit);
 }
 
 // Stores whole vectors. By value: the stores might change anything that is read through a reference.
@@ -198,39 +209,53 @@ inline auto lines_of(char* dst, const int64_t* column) {
   };
 }
 
+template <class V, int word>
+inline auto lines_apart(char* dst, int64_t step) {
+  return [dst, step](int64_t c, const typename V::type* v) {
+    char* to = dst + c * step;
+    for (int k = 0; k < 16 / word; ++k, to += step) V::store(to, v[k]);
+  };
+}
+
 // What is left of a panel: columns from c on.
 template <class V, int word, bool streamed>
-inline void run_edge(const Panel& p, int part, int64_t c, int bytes) {
-  constexpr int L = 16 / word, part_rows = V::lanes * L, full = 16 * V::lanes;
+inline void run_edge(const Panel& p, const char* const* rows, int part, int64_t c, int bytes) {
+  constexpr int L = 16 / word, full = 16 * V::lanes;
   for (typename V::type v[L]; c < p.columns; c += L) {
     const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
-    load_block<V, word>(v, p.src + c * word, p.src_of_row + part * part_rows, columns);
-    store_block<V, streamed>(v, p.dst + part * full, p.dst_of_column + c, columns, bytes);
+    int64_t column[L];
+    for (int k = 0; k < columns; ++k) column[k] = p.column(c + k);
+    load_block<V, word>(v, rows, c * word, columns);
+    store_block<V, streamed>(v, p.dst + part * full, column, columns, bytes);
   }
 }
 
 // Vectors of fewer lanes than a line has take a panel in parts.
 template <class V, int word>
 void run_cached(const Panel& p) {
-  constexpr int L = 16 / word, part_rows = V::lanes * L, full = 16 * V::lanes;
+  constexpr int part_rows = Rows<V, word>::count, full = 16 * V::lanes;
   for (int part = 0; part * part_rows < p.rows; ++part) {
     const int left = (p.rows - part * part_rows) * word, bytes = left < full ? left : full;
+    const Rows<V, word> rows(p, part);
+    char* const dst = p.dst + part * full;
     int64_t c = 0;
-    if (bytes == full)
-      c = walk_blocks<V, word, V::lanes == 4>(
-          p, part, lines_of<V, word, false>(p.dst + part * full, p.dst_of_column));
-    run_edge<V, word, false>(p, part, c, bytes);
+    if (bytes == full && p.dst_of_column == nullptr)
+      c = walk_blocks<V, word, V::lanes == 4>(p, rows.at, part,
+                                              lines_apart<V, word>(dst, p.column_step));
+    else if (bytes == full)
+      c = walk_blocks<V, word, V::lanes == 4>(p, rows.at, part,
+                                              lines_of<V, word, false>(dst, p.dst_of_column));
+    run_edge<V, word, false>(p, rows.at, part, c, bytes);
   }
 }
 
 template <class V, int word>
 void run_streamed(const Panel& p) {
   static_assert(V::lanes == 4);
-  constexpr int L = 16 / word;
   int64_t c = 0;
-  if (p.rows == 4 * L)
+  if (p.rows * word == 64)
     c = walk_streamed<V, word, true>(p, lines_of<V, word, true>(p.dst, p.dst_of_column));
-  run_edge<V, word, true>(p, 0, c, p.rows * word);
+  run_edge<V, word, true>(p, Rows<V, word>(p, 0).at, 0, c, p.rows * word);
 }
 
 template <class V, int word>

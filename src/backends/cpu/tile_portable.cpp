@@ -10,9 +10,9 @@ namespace {
 template <int word>
 void run_panel_plain(const Panel& p) {
   for (int64_t c = 0; c < p.columns; ++c) {
-    char* dst = p.dst + p.dst_of_column[c];
+    char* dst = p.dst + p.column(c);
     const char* src = p.src + c * word;
-    for (int r = 0; r < p.rows; ++r) std::memcpy(dst + r * word, src + p.src_of_row[r], word);
+    for (int r = 0; r < p.rows; ++r) std::memcpy(dst + r * word, src + p.row(r), word);
   }
 }
 
