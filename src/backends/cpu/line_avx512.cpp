@@ -288,22 +288,40 @@ void run_copy(const Line& line) {
 
 // One vector of src becomes `ways` masked vectors of dst: the gaps are not touched.
 template <int word>
+void spread_vector(char* dst, __m512i v, int ways, const Picks<word>* picks) {
+  for (int j = 0; j < ways; ++j, dst += 64) {
+    const __m512i spread = picks[j].apply(v, v);
+    if constexpr (word == 1) _mm512_mask_storeu_epi8(dst, picks[j].mask, spread);
+    else if constexpr (word == 2) _mm512_mask_storeu_epi16(dst, static_cast<__mmask32>(picks[j].mask), spread);
+    else if constexpr (word == 4) _mm512_mask_storeu_epi32(dst, static_cast<__mmask16>(picks[j].mask), spread);
+    else _mm512_mask_storeu_epi64(dst, static_cast<__mmask8>(picks[j].mask), spread);
+  }
+}
+
+// Lines with gaps have to be fetched before they are written: four parts at once, well ahead.
+template <int word>
+int64_t spread_parts(const Line& line, const Picks<word>* picks) {
+  constexpr int64_t lanes = 64 / word, parts = 4, ahead = 2048, least_lines = 16;
+  const int64_t part = line.count / lanes / parts * lanes, begin = line.begin;
+  if (!line.streamed || part < least_lines * lanes) return begin;
+  const int ways = static_cast<int>(line.ways);
+  for (int64_t i = begin; i < begin + part; i += lanes)
+    for (int64_t at = i; at < begin + parts * part; at += part) {
+      char* dst = line.dst + at * ways * word;
+      for (int j = 0; j < ways; ++j) __builtin_prefetch(dst + ahead + 64 * j, 1);
+      spread_vector<word>(dst, load(line.src + at * word), ways, picks);
+    }
+  return begin + parts * part;
+}
+
+template <int word>
 void spread_once(const Line& line, const Picks<word>* picks) {
   constexpr int64_t lanes = 64 / word;
-  const int ways = static_cast<int>(line.ways);
   const int64_t end = line.begin + line.count;
-  int64_t i = line.begin;
-  for (; i + lanes <= end; i += lanes) {
-    const __m512i v = load(line.src + i * word);
-    char* dst = line.dst + i * ways * word;
-    for (int j = 0; j < ways; ++j, dst += 64) {
-      const __m512i spread = picks[j].apply(v, v);
-      if constexpr (word == 1) _mm512_mask_storeu_epi8(dst, picks[j].mask, spread);
-      else if constexpr (word == 2) _mm512_mask_storeu_epi16(dst, static_cast<__mmask32>(picks[j].mask), spread);
-      else if constexpr (word == 4) _mm512_mask_storeu_epi32(dst, static_cast<__mmask16>(picks[j].mask), spread);
-      else _mm512_mask_storeu_epi64(dst, static_cast<__mmask8>(picks[j].mask), spread);
-    }
-  }
+  int64_t i = spread_parts<word>(line, picks);
+  for (; i + lanes <= end; i += lanes)
+    spread_vector<word>(line.dst + i * line.ways * word, load(line.src + i * word),
+                        static_cast<int>(line.ways), picks);
   Line rest = line;
   rest.begin = i;
   rest.count = end - i;
