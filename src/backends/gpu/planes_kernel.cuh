@@ -122,7 +122,7 @@ __device__ void join_chunks(const PlanesPlace& place, char* shared, const char* 
 }
 
 template <int unit, int planes, bool joins>
-__global__ void __launch_bounds__(plane_threads, 4)
+__global__ void __launch_bounds__(plane_threads, resident_blocks(4, plane_threads))
     move_planes(const __grid_constant__ PlanesSchedule s, char* dst, const char* src) {
   extern __shared__ uint4 interleaved[];
   auto* shared = reinterpret_cast<char*>(interleaved);

@@ -104,7 +104,7 @@ __device__ void move_side_by_side(const RowSchedule& s, uint32_t first_row, uint
 }
 
 template <int unit, bool shifts>
-__global__ void __launch_bounds__(row_threads, row_blocks<shifts>)
+__global__ void __launch_bounds__(row_threads, resident_blocks(row_blocks<shifts>, row_threads))
     move_rows(const __grid_constant__ RowSchedule s, char* dst, const char* src) {
   uint32_t block = blockIdx.x;
   const int64_t skipped = static_cast<int64_t>(take_digit(block, s.segments)) * segment_vectors;

@@ -240,7 +240,8 @@ __device__ void store_runs_by_table(const TileSchedule& s, const TilePlace& plac
 }
 
 template <int unit, Gather gather>
-__global__ void __launch_bounds__(tile_threads, gather == Gather::prepared ? 4 : 6)
+__global__ void __launch_bounds__(tile_threads,
+                                  resident_blocks(gather == Gather::prepared ? 4 : 6, tile_threads))
     move_tiles(const __grid_constant__ TileSchedule s, char* dst, const char* src) {
   extern __shared__ uint4 shared[];
   auto* images = reinterpret_cast<unsigned char*>(shared);

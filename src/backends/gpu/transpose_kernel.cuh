@@ -145,7 +145,7 @@ class TransposeTile {
 };
 
 template <int unit, bool rows_even>
-__global__ void __launch_bounds__(transpose_threads, 6)
+__global__ void __launch_bounds__(transpose_threads, resident_blocks(6, transpose_threads))
     move_transposed(const __grid_constant__ TransposeSchedule s, char* dst, const char* src) {
   extern __shared__ uint4 shared[];
   TransposeTile<unit, rows_even> tile(s, reinterpret_cast<unsigned char*>(shared), dst, src);

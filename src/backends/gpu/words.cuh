@@ -7,6 +7,11 @@
 
 namespace infini::gpu {
 
+// For launch bounds: as many blocks per processor as wanted, or as fit.
+constexpr int resident_blocks(int wanted, int threads) {
+  return wanted * threads <= threads_per_processor ? wanted : threads_per_processor / threads;
+}
+
 template <int bytes>
 struct WordOf;
 template <>

@@ -22,6 +22,15 @@ inline constexpr int shared_bytes_per_block = 48 * 1024;
 inline constexpr int tile_bytes = 24 * 1024, least_tile_bytes = 4 * 1024;
 inline constexpr int least_plane_bytes = 8 * 1024;
 
+// Threads that a processor can hold, of the architecture that is being compiled for.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+inline constexpr int threads_per_processor = 1024;
+#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ >= 1200 || (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900))
+inline constexpr int threads_per_processor = 1536;
+#else
+inline constexpr int threads_per_processor = 2048;
+#endif
+
 using Status = cudaError_t;
 using Stream = cudaStream_t;
 using Event = cudaEvent_t;
