@@ -7,6 +7,7 @@
 #include "backends/cpu/isa.h"
 #include "backends/cpu/rearrange_schedule.h"
 #include "backends/cpu/stream.h"
+#include "backends/cpu/tune.h"
 #include "contract/kernels.h"
 
 namespace infini::cpu {
@@ -120,7 +121,10 @@ class NestCursor {
 // A schedule's text with what it is run by.
 inline std::string with_setting(const std::string& schedule, Isa level, int threads) {
   return schedule + ", " + isa_name(level) + ", " + std::to_string(threads) +
-         (threads == 1 ? " thread" : " threads");
+         (threads == 1 ? " thread" : " threads") +
+         (tuning_wanted() ? "\nstreaming stores from " +
+                                std::to_string(current_policy().streamed_bytes) + " bytes on (measured)"
+                          : "");
 }
 
 // The candidates; each file makes its own. Null: declined.

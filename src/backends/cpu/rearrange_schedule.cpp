@@ -9,6 +9,7 @@
 
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/tile_kernels.h"
+#include "backends/cpu/tune.h"
 #include "base/checked.h"
 
 namespace infini::cpu {
@@ -143,10 +144,13 @@ int64_t choose_chunk(const TileSchedule& schedule, int threads) {
 }  // namespace
 
 Policy current_policy() {
-  static const int64_t level2 = std::max<int64_t>(sysconf(_SC_LEVEL2_CACHE_SIZE), 1 << 20);
+  static const int64_t streamed = [] {
+    const int64_t guess = 2 * std::max<int64_t>(sysconf(_SC_LEVEL2_CACHE_SIZE), 1 << 20);
+    return tuning_wanted() ? measure_streamed_bytes(guess) : guess;
+  }();
   Policy policy;
   policy.threads = available_threads();
-  policy.streamed_bytes = 2 * level2;
+  policy.streamed_bytes = streamed;
   return policy;
 }
 

@@ -19,7 +19,8 @@ struct Policy {
   int64_t streamed_bytes = 2 << 20;      // from here on the output goes past the cache
 };
 
-// The policy of this process: its thread count and the machine's cache sizes.
+// The policy of this process: its thread count and the machine's cache sizes, or with INFINI_TUNE=1 what
+// was measured in their stead.
 Policy current_policy();
 
 int threads_for(int64_t bytes, const Policy& policy);

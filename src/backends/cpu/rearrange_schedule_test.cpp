@@ -7,6 +7,7 @@
 #include "backends/cpu/line_schedule.h"
 #include "backends/cpu/rearrange_kernel.h"
 #include "backends/cpu/tile_kernels.h"
+#include "backends/cpu/tune.h"
 #include "harness/problem.h"
 #include "harness/random_problems.h"
 
@@ -187,6 +188,13 @@ TEST(RearrangeSchedule, SmallTensorsStartNoThreads) {
   EXPECT_EQ(1, threads_for(16 << 10, policy));
   EXPECT_EQ(2, threads_for(512 << 10, policy));
   EXPECT_EQ(8, threads_for(1 << 30, policy));
+}
+
+TEST(RearrangeSchedule, MeasuredThresholdsStayNearTheGuess) {
+  const int64_t guess = 1 << 20, measured = measure_streamed_bytes(guess);
+  EXPECT_GE(measured, guess / 4);
+  EXPECT_LE(measured, guess * 8);
+  EXPECT_EQ(0, measured % 4096);
 }
 
 TEST(RearrangeSchedule, TextsNameTheDecisions) {
