@@ -10,8 +10,8 @@ struct GemmLimits {
 };
 
 // Arithmetic: on the CPU tiles of our own kernel on data in the first cache, on every thread; on
-// accelerators a product of 8192x8192x8192. Memory: bytes read plus written by a large copy,
-// or on the CPU bytes read by a plain sum where that is faster.
+// accelerators a product of 8192x8192x8192. Memory: bytes read by a plain sum on the CPU,
+// bytes read plus written by a large copy on accelerators.
 GemmLimits measure_gemm_limits(Device& device, infiniDtype_t dtype);
 
 }  // namespace infini::bench

@@ -84,9 +84,7 @@ void Blocked<T>::choose_threads() {
   threads_ = static_cast<int>(
       std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
   block_rows_ = plan_.m, block_cols_ = plan_.n;
-  const bool many_products =
-      plan_.batch >= 2 * threads_ &&
-      flops / static_cast<double>(plan_.batch) < 16 * flops_per_thread * threads_;
+  const bool many_products = plan_.batch >= 2 * threads_;
   team_ = threads_ > most_team || many_products ? 1 : threads_;
   const int64_t wanted = flops > 64 * flops_per_thread ? 4 * threads_ : threads_;
   const auto halve = [](int64_t extent, int64_t unit) {
