@@ -1,26 +1,27 @@
 #!/usr/bin/env python3
-"""PyTorch as a peer: times torch's copy of the layouts of a bench suite, eager and compiled.
+"""PyTorch as a peer: times torch's copies of a rearrange suite, eager and compiled, or torch.matmul.
 
 usage: infini bench --device nvidia --suite large --json results.json --peer torch-compiled
+       infini bench --op gemm --device nvidia gemm-gpu --json results.json --peer torch
        peers_torch.py results.json [--compiled] [--filter text]
 
-results.json is what `infini bench --device nvidia --suite large --json results.json` wrote; the same
-problems are run by PyTorch and printed beside ours, as ratios to a device-to-device copy of the same
-bytes that is measured in turns with them.
+results.json is what `infini bench … --json results.json` wrote; the same problems are run by PyTorch
+and printed beside ours: copies as ratios to a device-to-device copy of the same bytes that is measured
+in turns with them, products in GFLOP/s. A call of torch.matmul costs the host some 10 µs, which is what
+a small product on a GPU then shows; bench/gemm_torch.py compares those as CUDA graphs.
 """
 import argparse
 import json
 import math
 import sys
+import time
 
 try:
     import torch
 except ImportError as error:
     sys.exit(f"no PyTorch here: {error}")
-if not torch.cuda.is_available():
-    sys.exit("this PyTorch sees no CUDA device")
 
-DTYPES = {"f16": torch.float16, "f32": torch.float32, "f64": torch.float64, "u8": torch.uint8}
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "u8": torch.uint8}
 
 
 def parse(text):
@@ -63,6 +64,51 @@ def seconds(*bodies, rounds=9, sample=2e-3):
     return [sorted(times)[rounds // 2] for times in zip(*samples)]
 
 
+def elapsed_on_host(body, repeats):
+    start = time.perf_counter()
+    for _ in range(repeats):
+        body()
+    return (time.perf_counter() - start) / repeats
+
+
+def gemm(row):
+    """Seconds of torch.matmul, or None for strides other than a transposition's."""
+    words = row["problem"].split()
+    fields = dict(word.split("=") for word in words[2:])
+    if any(key not in ("m", "n", "k", "batch", "a", "b") for key in fields) or any(
+            fields.get(x, "t") != "t" for x in "ab"):
+        return None
+    m, n, k, batch = (int(fields.get(key, 1)) for key in ("m", "n", "k", "batch"))
+    device = "cpu" if row["device"] == "cpu" else "cuda"
+
+    def operand(name, rows, cols):
+        shape = [cols, rows] if name in fields else [rows, cols]
+        x = torch.rand(shape if batch == 1 else [batch, *shape], device=device).to(DTYPES[words[1]])
+        return x.transpose(-1, -2) if name in fields else x
+    a, first = operand("a", m, k), operand("b", k, n)
+    size = first.numel() * first.element_size()
+    copies = max(1, min(16, (300 << 20) // size)) if m <= 64 else 1  # weights come from memory
+    bs = [first] + [operand("b", k, n) for _ in range(copies - 1)]
+    c = torch.matmul(a, first)
+
+    def body():
+        for b in bs:
+            torch.matmul(a, b, out=c)
+    if device == "cuda":
+        return seconds(body)[0] / copies
+    repeats = max(1, int(5e-3 / max(elapsed_on_host(body, 1), 1e-9)))
+    return sorted(elapsed_on_host(body, repeats) for _ in range(9))[4] / copies
+
+
+def compare_gemms(rows):
+    print(f"{'GFLOP/s':36s} {'ours':>10s} {'PyTorch':>10s} {'ratio':>6s}")
+    for row in rows:
+        theirs = gemm(row)
+        if theirs is not None:
+            print(f"{row['name']:36s} {row['gflops']:10.1f} {row['gflops'] * row['seconds'] / theirs:10.1f} "
+                  f"{theirs / row['seconds']:6.2f}", flush=True)
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("results")
@@ -72,6 +118,10 @@ def main():
     with open(options.results, encoding="utf-8") as file:
         rows = json.load(file)
     rows = rows["rows"] if isinstance(rows, dict) else rows
+    if rows and rows[0]["problem"].startswith("gemm"):
+        return compare_gemms([row for row in rows if options.filter in row["name"]])
+    if not torch.cuda.is_available():
+        sys.exit("this PyTorch sees no CUDA device")
     names = ["PyTorch"] + (["compiled"] if options.compiled else [])
     print(f"{'ratio to a copy of the same bytes':36s} " + " ".join(f"{n:>8s}" for n in ["ours", *names]))
     means = [0.0] * len(names)

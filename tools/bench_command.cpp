@@ -46,10 +46,11 @@ std::vector<NamedProblem> collect(const std::vector<std::string>& words, const s
 namespace {
 
 int bench_gemms(const std::vector<NamedProblem>& problems, const bench::Options& options,
-                const std::string& json) {
+                const std::string& json, const std::string& peer) {
   bench::GemmBench bench(options);
   for (const auto& problem : problems) bench.measure(problem.name, problem.text);
   if (!json.empty()) bench.write_json(json);
+  if (!peer.empty()) run_torch_peer(json, false);
   return bench.all_verified() ? 0 : 1;
 }
 
@@ -74,7 +75,7 @@ int run_bench(Arguments& arguments) {
   if (!suite.empty()) words.push_back(suite);
   if (words.empty()) words.push_back(op == "gemm" ? "gemm" : "quick");
   const auto problems = collect(words, filter);
-  if (harness::is_gemm(problems.front().text)) return bench_gemms(problems, options, json);
+  if (harness::is_gemm(problems.front().text)) return bench_gemms(problems, options, json, peer);
 
   bench::Results results;
   bench::print_rearrange_header();

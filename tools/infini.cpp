@@ -25,7 +25,8 @@ constexpr const char* help = R"(infini %s: moving and multiplying tensors on any
       measure against a copy of the same bytes in the same run; suites: infini bench --list; on the
       CPU the peers are NumPy and PyTorch, where they are installed
   infini bench --op gemm [SUITE | "PROBLEM"...]
-      measure against the machine's own limits and, where it is installed, OpenBLAS in the same run
+      measure against the machine's own limits and, on the CPU, whichever of OpenBLAS, BLIS, MKL and
+      oneDNN 3 the loader finds, in turns; --peer torch adds PyTorch's matmul, cuBLAS on NVIDIA
 
 Options of plan, check and bench:
   --device NAME[:ID]   cpu (default), nvidia, ascend, kunlun, ...
