@@ -1,7 +1,8 @@
 // Measuring the arithmetic and memory limits.
 #include "bench/gemm_limits.h"
 
-
+#include "backends/cpu/gemm.h"
+#include "backends/cpu/gemm_amx_kernels.h"
 #include "backends/cpu/gemm_kernels.h"
 #include "backends/cpu/parallel.h"
 #include "base/dtype.h"
@@ -28,23 +29,64 @@ void run_tiles(const cpu::GemmKernels<T>& kernels, int64_t count) {
   alignas(64) static thread_local T a[k * cpu::most_tile_rows], b[k * widest],
       c[cpu::most_tile_rows * widest];
   const int cols = kernels.tile_vectors * kernels.lanes;
-  const cpu::TileCall<T> call{.k = k, .a = a, .a_row = 0, .a_col = 0, .b = b, .b_row = cols,
-                              .ahead = reinterpret_cast<const char*>(b), .ahead_step = 0, .c = c,
-                              .c_row = cols, .cols = cols, .alpha = 1, .beta = 0};
-  for (int64_t i = 0; i < count; ++i) kernels.tile[1][kernels.tile_vectors - 1][kernels.tile_rows - 1](call);
+  const cpu::TileCall<T> call{.k = k,
+                              .a = a,
+                              .a_row = 0,
+                              .a_col = 0,
+                              .b = b,
+                              .b_row = cols,
+                              .ahead = reinterpret_cast<const char*>(b),
+                              .ahead_step = 0,
+                              .c = c,
+                              .c_row = cols,
+                              .cols = cols,
+                              .alpha = 1,
+                              .beta = 0};
+  for (int64_t i = 0; i < count; ++i)
+    kernels.tile[1][kernels.tile_vectors - 1][kernels.tile_rows - 1](call);
 }
 
 template <class T>
 double cpu_flops(Device& device, const cpu::GemmKernels<T>& kernels) {
   constexpr int64_t tiles = 2000;
   const int threads = thread_count();
-  const double seconds = median_seconds(device, [&] {
-    cpu::parallel_for(threads, threads, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) run_tiles(kernels, tiles);
-    });
-  }, 0.3);
-  return 2.0 * 128 * kernels.tile_rows * kernels.tile_vectors * kernels.lanes * tiles * threads / seconds;
+  const double seconds = median_seconds(
+      device,
+      [&] {
+        cpu::parallel_for(threads, threads, [&](int64_t first, int64_t last) {
+          for (int64_t i = first; i < last; ++i) run_tiles(kernels, tiles);
+        });
+      },
+      0.3);
+  return 2.0 * 128 * kernels.tile_rows * kernels.tile_vectors * kernels.lanes * tiles * threads /
+         seconds;
 }
+
+#if defined(__x86_64__)
+// The matrix unit on tiles in the first cache.
+double amx_flops(Device& device) {
+  using namespace cpu::amx;
+  constexpr int64_t groups = 8, products = 2000;
+  const int threads = thread_count();
+  const auto run = [&] {
+    alignas(64) static thread_local uint16_t a[2 * groups * tile_elements],
+        b[2 * groups * tile_elements];
+    alignas(64) static thread_local float sums[4 * side * side];
+    configure();
+    for (int64_t i = 0; i < products; ++i) multiply(a, b, groups, true, sums, 2 * side, false);
+    release();
+  };
+  const double seconds = median_seconds(
+      device,
+      [&] {
+        cpu::parallel_for(threads, threads, [&](int64_t first, int64_t last) {
+          for (int64_t i = first; i < last; ++i) run();
+        });
+      },
+      0.3);
+  return 2.0 * 4 * side * side * groups * group * products * threads / seconds;
+}
+#endif
 
 double device_flops(Device& device, infiniDtype_t dtype) {
   const size_t extent = dtype_bytes(dtype) > 2 ? 4096 : 8192, shape[] = {extent, extent};
@@ -53,9 +95,12 @@ double device_flops(Device& device, infiniDtype_t dtype) {
   const size_t bytes = extent * extent * static_cast<size_t>(dtype_bytes(dtype));
   const Memory c(device, bytes), a(device, bytes), b(device, bytes),
       workspace(device, op.workspace_bytes() + 1);
-  const double seconds = median_seconds(device, [&] {
-    op.run(workspace.get(), op.workspace_bytes(), c.get(), a.get(), b.get(), 1, 0, nullptr);
-  }, 0.1);
+  const double seconds = median_seconds(
+      device,
+      [&] {
+        op.run(workspace.get(), op.workspace_bytes(), c.get(), a.get(), b.get(), 1, 0, nullptr);
+      },
+      0.1);
   const auto n = static_cast<double>(extent);
   return 2 * n * n * n / seconds;
 }
@@ -65,10 +110,12 @@ double memory_speed(Device& device) {
   const Memory to(device, copied_bytes), from(device, copied_bytes);
   if (device.kind() == INFINI_DEVICE_CPU)
     return copied_bytes /
-           median_seconds(device, [&] { read_all(from.get(), copied_bytes, thread_count()); }, 0.3);
-  const double seconds = median_seconds(device, [&] {
-    device.copy_async(to.get(), from.get(), copied_bytes, INFINIRT_MEMCPY_D2D, nullptr);
-  }, 0.3);
+           median_seconds(
+               device, [&] { read_all(from.get(), copied_bytes, thread_count()); }, 0.3);
+  const double seconds = median_seconds(
+      device,
+      [&] { device.copy_async(to.get(), from.get(), copied_bytes, INFINIRT_MEMCPY_D2D, nullptr); },
+      0.3);
   return 2.0 * copied_bytes / seconds;
 }
 
@@ -78,9 +125,16 @@ GemmLimits measure_gemm_limits(Device& device, infiniDtype_t dtype) {
   GemmLimits limits;
   limits.bytes_per_second = memory_speed(device);
   const auto& tables = cpu::gemm_tables(cpu::isa());
-  if (device.kind() != INFINI_DEVICE_CPU) limits.flops_per_second = device_flops(device, dtype);
-  else if (dtype == INFINI_DTYPE_F64) limits.flops_per_second = cpu_flops(device, tables.f64);
-  else limits.flops_per_second = cpu_flops(device, tables.f32);
+  if (device.kind() != INFINI_DEVICE_CPU)
+    limits.flops_per_second = device_flops(device, dtype);
+  else if (dtype == INFINI_DTYPE_F64)
+    limits.flops_per_second = cpu_flops(device, tables.f64);
+  else
+    limits.flops_per_second = cpu_flops(device, tables.f32);
+#if defined(__x86_64__)
+  if (device.kind() == INFINI_DEVICE_CPU && dtype == INFINI_DTYPE_BF16 && cpu::amx_works())
+    limits.flops_per_second = amx_flops(device);
+#endif
   return limits;
 }
 

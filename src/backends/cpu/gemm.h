@@ -55,6 +55,8 @@ inline bool is_f64(const GemmPlan& plan) { return plan.a.dtype == INFINI_DTYPE_F
 // The candidates, see gemm.cpp.
 bool is_small(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_direct(const infini::Device&, const GemmPlan& plan);
+// The matrix unit is there, permitted, and computed a trial product rightly; found out once. Only on x86.
+bool amx_works();
 bool fits_amx(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan& plan);
 bool is_skinny(const infini::Device&, const GemmPlan& plan);

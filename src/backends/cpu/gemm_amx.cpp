@@ -64,10 +64,14 @@ bool trial_succeeds() {
   return right;
 }
 
+}  // namespace
+
 bool amx_works() {
   static const bool works = processor_says_so() && kernel_permits() && trial_succeeds();
   return works;
 }
+
+namespace {
 
 class Amx final : public CpuGemm {
  public:
