@@ -24,7 +24,7 @@ void run_python(const char* script, const std::string& json, const char* option,
 
 void run_torch_peer(const std::string& json, bool compiled) {
   run_python(peers_torch_script, json, compiled ? " --compiled" : "",
-             "python3 could not run PyTorch on CUDA (see above)");
+             "python3 could not run PyTorch there (see above)");
 }
 
 void run_cpu_peers(const std::string& json) {
