@@ -11,7 +11,7 @@ if(SANITIZE)
   set(flags -fsanitize=${SANITIZE})
 endif()
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD}/consumer/build -DCMAKE_PREFIX_PATH=${prefix}
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${BUILD}/consumer/build -DCMAKE_PREFIX_PATH=${prefix}
     -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_C_COMPILER=${CC}
     -DCMAKE_C_FLAGS=${flags} -DCMAKE_CXX_FLAGS=${flags})
 run(${CMAKE_COMMAND} --build ${BUILD}/consumer/build)
