@@ -24,20 +24,31 @@ const bool watches_forks = [] {
   return true;
 }();
 
-// One region's work. The atomics tell ThreadSanitizer what OpenMP's own (uninstrumented) barriers
-// guarantee: the body sees what the caller wrote, and the caller what the body wrote.
+// Tells ThreadSanitizer what OpenMP's own (uninstrumented) barriers guarantee: the body sees what the
+// caller wrote, and the caller what the body wrote. Functions of their own, since std::atomic's are
+// always inlined and those that open a region are not instrumented.
+struct Handover {
+  std::atomic<int> started{0}, finished{0};
+
+  [[gnu::noinline]] void open() { started.store(1, std::memory_order_release); }
+  [[gnu::noinline]] void enter() { started.load(std::memory_order_acquire); }
+  [[gnu::noinline]] void leave() { finished.fetch_add(1, std::memory_order_release); }
+  [[gnu::noinline]] void close() { finished.load(std::memory_order_acquire); }
+};
+
+// One region's work.
 struct Region {
   int64_t count;
   int threads;
   ChunkBody body;
   const void* context;
-  std::atomic<int> started{0}, finished{0};
+  Handover handover{};
 
   void run_chunk(int index) {
-    started.load(std::memory_order_acquire);
+    handover.enter();
     const int64_t begin = count * index / threads, end = count * (index + 1) / threads;
     if (begin < end) body(context, begin, end);
-    finished.fetch_add(1, std::memory_order_release);
+    handover.leave();
   }
 };
 
@@ -72,7 +83,7 @@ int available_threads() {
 __attribute__((no_sanitize("thread"))) void parallel_chunks(int64_t count, int threads,
                                                             ChunkBody body, const void* context) {
   Region region{count, static_cast<int>(std::min<int64_t>(threads, count)), body, context};
-  region.started.store(1, std::memory_order_release);
+  region.handover.open();
 #ifdef _OPENMP
 #pragma omp parallel num_threads(region.threads)
   {
@@ -83,7 +94,7 @@ __attribute__((no_sanitize("thread"))) void parallel_chunks(int64_t count, int t
 #else
   for (int i = 0; i < region.threads; ++i) region.run_chunk(i);
 #endif
-  region.finished.load(std::memory_order_acquire);
+  region.handover.close();
 }
 
 __attribute__((no_sanitize("thread"))) void parallel_team(int threads, TeamBody body,
@@ -94,16 +105,16 @@ __attribute__((no_sanitize("thread"))) void parallel_team(int threads, TeamBody 
     return body(context, alone);
   }
 #ifdef _OPENMP
-  std::atomic<int> started{1}, finished{0};  // for ThreadSanitizer, as in Region
-  started.store(1, std::memory_order_release);
+  Handover handover;
+  handover.open();
 #pragma omp parallel num_threads(threads)
   {
-    started.load(std::memory_order_acquire);
+    handover.enter();
     Team team(omp_get_thread_num(), omp_get_num_threads(), meeting);
     body(context, team);
-    finished.fetch_add(1, std::memory_order_release);
+    handover.leave();
   }
-  finished.load(std::memory_order_acquire);
+  handover.close();
 #else
   Team alone(0, 1, meeting);
   body(context, alone);
