@@ -1,5 +1,5 @@
 // infini bench: suites or single problems, measured against a copy of the same bytes.
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
 
 #include "base/error.h"
@@ -41,10 +41,6 @@ std::vector<NamedProblem> collect(const std::vector<std::string>& words, const s
   return all;
 }
 
-}  // namespace
-
-namespace {
-
 int bench_gemms(const std::vector<NamedProblem>& problems, const bench::Options& options,
                 const std::string& json, const std::string& peer) {
   bench::GemmBench bench(options);
@@ -61,7 +57,9 @@ int run_bench(Arguments& arguments) {
   arguments.take_device();
   bench::Options options;
   options.verify = !arguments.take_flag("--no-verify");
-  options.seconds = static_cast<double>(arguments.take_integer("--milliseconds", 300)) / 1000;
+  const int64_t milliseconds = arguments.take_integer("--milliseconds", 300);
+  require(milliseconds > 0, INFINI_STATUS_BAD_PARAM, "--milliseconds is ", milliseconds, "; expected at least 1");
+  options.seconds = static_cast<double>(milliseconds) / 1000;
   const std::string suite = arguments.take_value("--suite", "");
   const std::string json = arguments.take_value("--json", "");
   const std::string filter = arguments.take_value("--filter", "");
@@ -75,7 +73,10 @@ int run_bench(Arguments& arguments) {
   if (!suite.empty()) words.push_back(suite);
   if (words.empty()) words.push_back(op == "gemm" ? "gemm" : "quick");
   const auto problems = collect(words, filter);
-  if (harness::is_gemm(problems.front().text)) return bench_gemms(problems, options, json, peer);
+  const auto gemms = std::count_if(problems.begin(), problems.end(),
+                                   [](const NamedProblem& p) { return harness::is_gemm(p.text); });
+  if (static_cast<size_t>(gemms) == problems.size()) return bench_gemms(problems, options, json, peer);
+  require(gemms == 0, INFINI_STATUS_BAD_PARAM, "a bench has rearrange or gemm problems, not both");
 
   bench::Results results;
   bench::print_rearrange_header();

@@ -8,26 +8,42 @@
 namespace infini::tools {
 namespace {
 
-constexpr const char* help = R"(infini %s: moving and multiplying tensors on any chip.
+struct Command {
+  const char* name;
+  int (*run)(Arguments&);
+  const char* help;
+};
 
+constexpr Command commands[] = {
+    {"devices", run_devices, R"(
   infini devices
       what this machine has, and for what it has not, why
-
+)"},
+    {"plan", run_plan, R"(
   infini plan "rearrange f32 512x512x512 perm=2,0,1" "gemm bf16 m=64 n=96 k=128 batch=32"
       how a problem is understood: the loops, the chosen candidate, the bytes moved
-
+)"},
+    {"check", run_check, R"(
   infini check "rearrange f16 8x64x32x128 dst=262144,128,8192,1"
-  infini check --random 1000 --seed 7 [--op gemm] [--device ascend]
+  infini check --random 1000 [--seed 7] [--op gemm] [--device ascend]
+  infini check --curated [--op gemm] [--device ascend]
       run on a device and compare every byte with the naive reference (gemm: with its error bound)
-
-  infini bench [SUITE | "PROBLEM"...] [--filter TEXT] [--json FILE]
-               [--peer torch or torch-compiled]
-      measure against a copy of the same bytes in the same run; suites: infini bench --list; on the
-      CPU the peers are NumPy and PyTorch, where they are installed
+)"},
+    {"bench", run_bench, R"(
+  infini bench [SUITE | "PROBLEM"...]
+      measure against a copy of the same bytes in the same run; on the CPU the peers are NumPy and
+      PyTorch, where they are installed
   infini bench --op gemm [SUITE | "PROBLEM"...]
       measure against the machine's own limits and, on the CPU, whichever of OpenBLAS, BLIS, MKL and
-      oneDNN 3 the loader finds, in turns; --peer torch adds PyTorch's matmul, cuBLAS on NVIDIA
+      oneDNN 3 the loader finds, in turns
+  infini bench --list
+      the suites and what is in them
+  Options: --filter TEXT (cases whose name has it), --json FILE (write the results, too),
+  --peer torch or torch-compiled (needs --json; cuBLAS or CUDA copies on NVIDIA),
+  --milliseconds N (per case, 300), --no-verify (skip the comparison with the reference)
+)"}};
 
+constexpr const char* problems = R"(
 Options of plan, check and bench:
   --device NAME[:ID]   cpu (default), nvidia, ascend, kunlun, ...
   --threads N          CPU threads (also INFINI_NUM_THREADS)
@@ -39,30 +55,38 @@ Or "gemm DTYPE m=M n=N k=K [batch=B] [a_batch=1] [b_batch=1] [out=DTYPE] [a=STRI
 [c=STRIDES|t] [alpha=X] [beta=X]": `t` is the transposed contiguous matrix.
 )";
 
-struct Command {
-  const char* name;
-  int (*run)(Arguments&);
-};
-constexpr Command commands[] = {
-    {"devices", run_devices}, {"plan", run_plan}, {"check", run_check}, {"bench", run_bench}};
+bool asks_for_help(const char* word) {
+  return !std::strcmp(word, "--help") || !std::strcmp(word, "-h") || !std::strcmp(word, "help");
+}
+
+void print_help() {
+  std::printf("infini %s: moving and multiplying tensors on any chip.\n", infiniVersionString());
+  for (const Command& command : commands) std::fputs(command.help, stdout);
+  std::fputs(problems, stdout);
+}
+
+int run(const Command& command, int count, char** values) {
+  if (count > 0 && asks_for_help(values[0])) {
+    std::printf("%s%s", command.help + 1, problems);
+    return 0;
+  }
+  Arguments arguments(count, values);
+  const auto threads = arguments.take_integer("--threads", 0);
+  if (threads != 0) require_success(infiniSetNumThreads(static_cast<int>(threads)));
+  return command.run(arguments);
+}
 
 int dispatch(int count, char** values) {
-  if (count < 2 || !std::strcmp(values[1], "--help") || !std::strcmp(values[1], "help") ||
-      !std::strcmp(values[1], "-h")) {
-    std::printf(help, infiniVersionString());
+  if (count < 2 || asks_for_help(values[1])) {
+    print_help();
     return count < 2 ? 2 : 0;
   }
   if (!std::strcmp(values[1], "--version")) {
     std::printf("infini %s\n", infiniVersionString());
     return 0;
   }
-  for (const Command& command : commands) {
-    if (std::strcmp(values[1], command.name) != 0) continue;
-    Arguments arguments(count - 2, values + 2);
-    const auto threads = arguments.take_integer("--threads", 0);
-    if (threads != 0) require_success(infiniSetNumThreads(static_cast<int>(threads)));
-    return command.run(arguments);
-  }
+  for (const Command& command : commands)
+    if (!std::strcmp(values[1], command.name)) return run(command, count - 2, values + 2);
   std::fprintf(stderr, "infini: \"%s\" is not a command; see `infini --help`\n", values[1]);
   return 2;
 }

@@ -1,0 +1,80 @@
+"""Runs the command line tool as a person would and looks at what it says and how it exits."""
+import json
+import pathlib
+import subprocess
+import sys
+
+# Arguments, exit status, what standard output has, what standard error has. A gemm is checked twice: with
+# integers, which must come out exactly, and with random numbers.
+CASES = [
+    ([], 2, "infini bench", ""),
+    (["--help"], 0, "infini check --random", ""),
+    (["plan", "--help"], 0, "infini plan", ""),
+    (["--version"], 0, "infini ", ""),
+    (["devices"], 0, "cpu", ""),
+    (["plan", "rearrange f32 2x3 perm=1,0"], 0, "writes 24 bytes, reads 24", ""),
+    (["plan", "gemm f32 m=2 n=3 k=4"], 0, "48 FLOP", ""),
+    (["check", "rearrange u8 5x7x3 perm=2,0,1", "gemm bf16 m=5 n=6 k=7 beta=1"], 0, "3 passed, 0 failed", ""),
+    (["check", "--random", "50", "--seed", "3"], 0, "50 passed, 0 failed", ""),
+    (["check", "--random", "20", "--op", "gemm"], 0, "40 passed, 0 failed", ""),
+    (["check", "--threads", "1", "--random", "5"], 0, "5 passed, 0 failed", ""),
+    (["bench", "--list"], 0, "cpu_medium", ""),
+    (["bench", "rearrange f32 64x64 perm=1,0", "--milliseconds", "1"], 0, "geometric mean", ""),
+    (["bench", "gemm f32 m=8 n=8 k=8", "--milliseconds", "1"], 0, "gemm f32 m=8 n=8 k=8", ""),
+    # What is wrong is named, and nothing runs.
+    (["frobnicate"], 2, "", '"frobnicate" is not a command'),
+    (["plan"], 2, "", "problem"),
+    (["plan", "rearrange f32 2x3 perm=1,1"], 2, "", "perm"),
+    (["plan", "rearrange f99 2x3"], 2, "", "f99"),
+    (["plan", "rearrange f32 2x2 dst=1,1"], 2, "", "dst"),
+    (["plan", "gemm f32 64x64x64"], 2, "", "expected: gemm DTYPE"),
+    (["check", "--random", "ten"], 2, "", "ten"),
+    (["check", "--frob"], 2, "", "--frob is not an option"),
+    (["bench", "nosuch"], 2, "", 'no suite "nosuch"'),
+    (["bench", "quick", "--filter", "nosuch"], 2, "", '"nosuch"'),
+    (["bench", "quick", "--milliseconds", "-1"], 2, "", "--milliseconds"),
+    (["bench", "rearrange f32 4x4", "gemm f32 m=8 n=8 k=8"], 2, "", "not both"),
+    (["check", "--random", "5", "--device", "qy"], 2, "", "qy"),
+    (["check", "--random", "5", "--device", "toaster"], 2, "", "toaster"),
+    (["check", "--random", "5", "--threads", "-3"], 2, "", "-3"),
+]
+
+
+def run(tool, arguments):
+    return subprocess.run([tool, *arguments], text=True, capture_output=True, check=False)
+
+
+def mismatch(tool, arguments, status, output, errors):
+    result = run(tool, arguments)
+    if result.returncode != status:
+        return f"exit status {result.returncode}, expected {status}"
+    if output not in result.stdout:
+        return f"{output!r} is not in its output"
+    if errors not in result.stderr or bool(errors) != bool(result.stderr):
+        return f"expected {errors!r} on standard error, got {result.stderr!r}"
+    return ""
+
+
+def json_mismatch(tool, scratch):
+    path = pathlib.Path(scratch) / "bench.json"
+    path.unlink(missing_ok=True)
+    result = run(tool, ["bench", "rearrange f32 64x64 perm=1,0", "--milliseconds", "1", "--json", str(path)])
+    if result.returncode != 0:
+        return result.stderr
+    text = path.read_text()
+    json.loads(text)
+    return "" if "rearrange f32 64x64" in text else "the problem is not in the JSON"
+
+
+def main(tool, scratch):
+    failures = [(case[0], mismatch(tool, *case)) for case in CASES]
+    failures.append((["bench", "--json"], json_mismatch(tool, scratch)))
+    failures = [(arguments, why) for arguments, why in failures if why]
+    for arguments, why in failures:
+        print(f"infini {' '.join(arguments)}: {why}")
+    print(f"{len(CASES) + 1 - len(failures)} of {len(CASES) + 1} command lines behave")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
