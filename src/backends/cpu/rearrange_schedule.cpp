@@ -117,7 +117,9 @@ int64_t choose_strip(const TileSchedule& schedule) {
   int64_t limit = max_strip;
   if (schedule.store == TileSchedule::Store::staged)
     limit = std::min(limit, staging_bytes / (schedule.row_count * schedule.word));
-  return even_part(schedule.column_count, limit, line_bytes / schedule.word);
+  // Small words are walked in tiles of four lines.
+  const int64_t lines = schedule.store == TileSchedule::Store::streamed && schedule.word < 4 ? 4 : 1;
+  return even_part(schedule.column_count, limit, lines * line_bytes / schedule.word);
 }
 
 // What the hardware fetches beyond the end of a strip, up to the end of the page, should still be in the

@@ -5,6 +5,7 @@
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/rearrange_kernel.h"
 #include "backends/cpu/tile_kernels.h"
+#include "base/checked.h"
 
 namespace infini::cpu {
 namespace {
@@ -117,22 +118,25 @@ class Tiles final : public Kernel {
     }
   }
 
-  // One task: panel after panel down the rows, the next one's lines being fetched meanwhile.
+  // One task: panel after panel down the rows, the lines of the next ones being fetched meanwhile.
   void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows) const {
-    const int64_t unit = line_bytes / schedule_.word;
-    int64_t offsets[2][line_bytes];
+    const int64_t unit = line_bytes / schedule_.word, panels = ceil_div(rows, unit);
+    const bool fetches = schedule_.store != Store::cached;
+    int64_t offsets[3][line_bytes];  // of panel i in i % 3
     OffsetCursor<&Loop::src_step> cursor(schedule_.rows, row);
-    take_rows(cursor, offsets[0], std::min(unit, rows));
-    panel.first = true;
-    for (int64_t done = 0, turn = 0; done < rows; done += unit, turn ^= 1) {
-      const int64_t left = rows - done;
-      panel.rows = static_cast<int>(std::min(unit, left));
-      panel.last = left <= unit;
-      if (!panel.last) take_rows(cursor, offsets[turn ^ 1], std::min(unit, left - unit));
-      panel.src_of_row = offsets[turn];
-      panel.next_of_row = panel.last || schedule_.store == Store::cached ? nullptr : offsets[turn ^ 1];
+    const auto take = [&](int64_t i) {
+      take_rows(cursor, offsets[i % 3], std::min(unit, rows - i * unit));
+    };
+    for (int64_t i = 0; i < std::min<int64_t>(panels, 2); ++i) take(i);
+    for (int64_t i = 0; i < panels; ++i) {
+      if (i + 2 < panels) take(i + 2);
+      panel.rows = static_cast<int>(std::min(unit, rows - i * unit));
+      panel.first = i == 0;
+      panel.last = i + 1 == panels;
+      panel.src_of_row = offsets[i % 3];
+      panel.next_of_row = fetches && i + 1 < panels ? offsets[(i + 1) % 3] : nullptr;
+      panel.after_of_row = fetches && i + 2 < panels ? offsets[(i + 2) % 3] : nullptr;
       kernel(panel);
-      panel.first = false;
       panel.dst += line_bytes;
     }
   }
@@ -144,6 +148,7 @@ class Tiles final : public Kernel {
 
   void run_direct(PanelKernel kernel, char* dst, const char* src, int64_t begin, int64_t end) const {
     Columns columns;
+    Stage stage;
     for_tasks(begin, end, [&](int64_t column, int64_t count, int64_t row, int64_t rows,
                               const NestCursor& outer) {
       columns.want(schedule_, column, count);
@@ -152,6 +157,8 @@ class Tiles final : public Kernel {
       panel.dst_of_column = columns.dst;
       panel.src = src + outer.src + column * schedule_.word;
       panel.columns = count;
+      panel.stage = &stage;
+      stage.ready = false;
       run_panels(kernel, panel, row, rows);
     });
     if (kernel == kernels_.streamed) streaming_fence();
@@ -160,6 +167,7 @@ class Tiles final : public Kernel {
   void run_skewed(char* dst, const char* src, int64_t begin, int64_t end) const {
     alignas(line_bytes) char carry[max_strip * line_bytes];
     Columns columns;
+    Stage stage;
     for_tasks(begin, end, [&](int64_t column, int64_t count, int64_t row, int64_t rows,
                               const NestCursor& outer) {
       columns.want(schedule_, column, count);
@@ -168,6 +176,8 @@ class Tiles final : public Kernel {
       panel.dst_of_column = columns.dst;
       panel.src = src + outer.src + column * schedule_.word;
       panel.columns = count;
+      panel.stage = &stage;
+      stage.ready = false;
       panel.carry = carry;
       run_panels(kernels_.skewed, panel, row, rows);
     });

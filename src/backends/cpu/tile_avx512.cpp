@@ -134,8 +134,10 @@ void run_skewed(const Panel& p) {
   if (p.first || p.last) return run_skewed_edge<word>(p, 0);
   const auto* index = reinterpret_cast<const char*>(ascending<unit>.bytes) + 64;
   auto* carry = reinterpret_cast<__m512i*>(p.carry);
-  const auto emit = [dst = p.dst, column = p.dst_of_column, carry, index](int64_t c, const __m512i* v) {
+  const auto emit = [dst = p.dst, column = p.dst_of_column, carry, index](int64_t c, const __m512i* v,
+                                                                                   auto between) {
     for (int k = 0; k < L; ++k) {
+      between(k);
       char* to = dst + column[c + k];
       const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) & 63);
       const __m512i before = _mm512_load_si512(carry + c + k);

@@ -13,6 +13,14 @@ namespace infini::cpu {
 
 constexpr int64_t line_bytes = 64;
 
+// Two tiles of small words and where they stand; see tile_stage.h.
+struct Stage {
+  static constexpr int tile_bytes = 16 << 10;
+  alignas(64) char tile[2][tile_bytes];
+  int turn = 0;        // the tile that is transposed next
+  bool ready = false;  // it has been read already, at the end of the panel before
+};
+
 struct Panel {
   char* dst;
   const int64_t* dst_of_column;  // byte offsets from dst, `columns` of them
@@ -20,9 +28,11 @@ struct Panel {
   const int64_t* src_of_row;  // byte offsets from src, 64 / word of them: the last one repeated
   // To cached kernels both tables may be null: then columns and rows lie this far apart.
   int64_t column_step, row_step;
-  const int64_t* next_of_row;  // the same of the panel that comes next, to be prefetched, or null
+  // The same of the panel that comes next and the one after it, to be fetched before, or null.
+  const int64_t *next_of_row, *after_of_row;
   int64_t columns;
   int rows;         // 1 .. 64 / word
+  Stage* stage;     // streaming
   char* carry;      // streaming with a skew: 64 bytes per column, 64-byte aligned
   bool first, last;  // the first or last panel of its columns in this walk along dst
 

@@ -13,22 +13,10 @@
 #pragma once
 
 #include "backends/cpu/tile_kernels.h"
+#include "backends/cpu/tile_lanes.h"
+#include "backends/cpu/tile_stage.h"
 
 namespace infini::cpu {
-
-// A perfect-shuffle network: log2 L rounds of zips transpose every lane.
-template <class V, int word>
-inline void transpose_lanes(typename V::type* v) {
-  constexpr int L = 16 / word;
-  for (int round = 1; round < L; round *= 2) {
-    typename V::type w[L];
-    for (int i = 0; i < L / 2; ++i) {
-      w[2 * i] = V::template zip_low<word>(v[i], v[i + L / 2]);
-      w[2 * i + 1] = V::template zip_high<word>(v[i], v[i + L / 2]);
-    }
-    for (int i = 0; i < L; ++i) v[i] = w[i];
-  }
-}
 
 // Pointers to the rows of one part of a panel, lanes * L of them.
 template <class V, int word>
@@ -95,64 +83,6 @@ inline void store_block(const typename V::type* v, char* dst, const int64_t* col
   }
 }
 
-// Past the cache the panels of small words, which have many rows, are walked in tiles: two lines of
-// every row, row after row, are packed into L1, where no pitch makes them compete for the same set;
-// from there they are transposed while the lines of the next tile are fetched. The hardware would
-// follow only a few rows at once.
-template <int word>
-struct Stage {
-  static constexpr int rows = 64 / word, width = 128, pitch = width + 64;
-  static constexpr int columns = width / word, blocks = width / 16;
-
-  template <class V>
-  void pack(const char* src, const int64_t* row) {
-    for (int r = 0; r < rows; ++r)
-      for (int line = 0; line < width; line += 64)
-        V::store(bytes + r * pitch + line, V::load(src + row[r] + line));
-  }
-  // Block b of the tile, transposed.
-  template <class V>
-  void load_block(typename V::type* v, int b) const {
-    constexpr int L = 16 / word;
-    for (int r = 0; r < L; ++r) {
-      const char* p[V::lanes];
-      for (int l = 0; l < V::lanes; ++l) p[l] = bytes + (l * L + r) * pitch + b * 16;
-      v[r] = V::gather(p);
-    }
-    transpose_lanes<V, word>(v);
-  }
-  // The share of block b in fetching a tile. Of unaligned rows the first line is there already.
-  static void fetch(const char* src, const int64_t* row, int b) {
-    for (int r = rows * b / blocks; r < rows * (b + 1) / blocks; ++r)
-      for (int line = 0; line < width; line += 64) __builtin_prefetch(src + row[r] + line + 63, 0, 3);
-  }
-
-  alignas(64) char bytes[rows * pitch];
-};
-
-// Calls emit(first column, vectors of L columns) for whole tiles of a panel that has all its rows.
-// Returns the columns that were done.
-template <class V, int word, class Emit>
-inline int64_t walk_tiles(const Panel& p, Emit emit) {
-  using Tile = Stage<word>;
-  constexpr int L = 16 / word;
-  Tile tile;
-  int64_t c = 0;
-  for (; c + Tile::columns <= p.columns; c += Tile::columns) {
-    tile.template pack<V>(p.src + c * word, p.src_of_row);
-    const bool inside = c + 2 * Tile::columns <= p.columns;
-    const int64_t* row = inside ? p.src_of_row : p.next_of_row;
-    const char* ahead = p.src + (inside ? (c + Tile::columns) * word : 0);
-    for (int b = 0; b < Tile::blocks; ++b) {
-      typename V::type v[L];
-      if (row != nullptr) Tile::fetch(ahead, row, b);
-      tile.template load_block<V>(v, b);
-      emit(c + b * L, v);
-    }
-  }
-  return c;
-}
-
 // Fetches the next panel's share of the block at column byte `at`: four blocks in a row touch the same
 // lines, so each asks for a quarter of the rows.
 template <int word>
@@ -165,6 +95,8 @@ inline void fetch_rows(const char* src, const int64_t* next, int64_t at) {
 // The same straight from the rows, for whole blocks of columns. Strips longer than this are followed
 // by the hardware.
 constexpr int64_t longest_fetched = 2048;
+
+constexpr auto nothing = [](int) {};  // between the columns that are written, see tile_stage.h
 
 template <class V, int word, bool in_pairs, class Emit>
 inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Emit emit) {
@@ -181,15 +113,15 @@ inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Em
         fetch_rows<word>(src, next, c * word + 16);
       }
       load_two_blocks<V, word>(v, rows, c * word);
-      emit(c, v);
-      emit(c + L, v + L);
+      emit(c, v, nothing);
+      emit(c + L, v + L, nothing);
     }
   }
   for (; c + L <= columns; c += L) {
     typename V::type v[L];
     if (next != nullptr) fetch_rows<word>(src, next, c * word);
     load_whole_block<V, word>(v, rows, c * word);
-    emit(c, v);
+    emit(c, v, nothing);
   }
   return c;
 }
@@ -204,14 +136,18 @@ inline int64_t walk_streamed(const Panel& p, Emit emit) {
 // Stores whole vectors. By value: the stores might change anything that is read through a reference.
 template <class V, int word, bool streamed>
 inline auto lines_of(char* dst, const int64_t* column) {
-  return [dst, column](int64_t c, const typename V::type* v) {
-    store_block<V, streamed>(v, dst, column + c, 16 / word, 16 * V::lanes);
+  return [dst, column](int64_t c, const typename V::type* v, auto between) {
+    for (int k = 0; k < 16 / word; ++k) {
+      between(k);
+      if (streamed) V::stream(dst + column[c + k], v[k]);
+      else V::store(dst + column[c + k], v[k]);
+    }
   };
 }
 
 template <class V, int word>
 inline auto lines_apart(char* dst, int64_t step) {
-  return [dst, step](int64_t c, const typename V::type* v) {
+  return [dst, step](int64_t c, const typename V::type* v, auto) {
     char* to = dst + c * step;
     for (int k = 0; k < 16 / word; ++k, to += step) V::store(to, v[k]);
   };

@@ -1,0 +1,90 @@
+// How panels of 1- and 2-byte words, which have 64 or 32 rows, are walked past the cache.
+//
+// The hardware follows only a few rows at once, and rows of most pitches compete for the same sets of
+// L1. So a few lines of every row are read, row after row, into one of two tiles in L1 while the other
+// one is transposed: a line is read for every line that is written, as a copy does, and fetched some
+// lines before. Tile follows tile into the next panel without a gap.
+#pragma once
+
+#include "backends/cpu/tile_kernels.h"
+#include "backends/cpu/tile_lanes.h"
+
+namespace infini::cpu {
+
+template <class V, int word, int width>  // width: bytes of each row
+struct StagedTile {
+  static constexpr int L = 16 / word;
+  static constexpr int lines = width / word;      // read, and as many written: one per column
+  static constexpr int per_row = width / 64;
+  static constexpr int ahead = 64;  // lines from asking for one to reading it
+  static_assert(lines * 64 <= Stage::tile_bytes && ahead <= lines && ahead % L == 0);
+
+  struct Place {
+    const char* src;
+    const int64_t* row;  // the rows' offsets from there
+    const char* line(int i) const { return src + row[i / per_row] + i % per_row * 64; }
+  };
+
+  static void read(char* tile, const Place& from, int i) { V::store(tile + i * 64, V::load(from.line(i))); }
+  // Of unaligned rows the first line is there already.
+  static void fetch(const Place& next, const Place& after, int i) {
+    const int j = i + ahead;
+    __builtin_prefetch((j < lines ? next.line(j) : after.line(j - lines)) + 63, 0, 3);
+  }
+  // Block b, transposed.
+  static void load_block(typename V::type* v, const char* tile, int b) {
+    for (int r = 0; r < L; ++r) {
+      const char* p[V::lanes];
+      for (int l = 0; l < V::lanes; ++l) p[l] = tile + (l * L + r) * width + b * 16;
+      v[r] = V::gather(p);
+    }
+    transpose_lanes<V, word>(v);
+  }
+};
+
+// Calls emit(first column, vectors of L columns, between) for whole tiles of a panel that has all its
+// rows; emit calls between(k) before it writes column k of them. Returns the columns that were done.
+template <class V, int word, int width, class Emit>
+inline int64_t walk_tiles_of(const Panel& p, Emit emit) {
+  using Tile = StagedTile<V, word, width>;
+  using Place = typename Tile::Place;
+  const int64_t tiles = p.columns / Tile::lines;
+  // Tile t from the panel's beginning; where nothing comes any more, something harmless.
+  const auto place = [&](int64_t t) -> Place {
+    if (t < tiles) return {p.src + t * width, p.src_of_row};
+    if (p.next_of_row == nullptr) return {p.src, p.src_of_row};
+    if (t < 2 * tiles) return {p.src + (t - tiles) * width, p.next_of_row};
+    return {p.src, p.after_of_row == nullptr ? p.next_of_row : p.after_of_row};
+  };
+  Stage& stage = *p.stage;
+  int turn = stage.turn;
+  if (!stage.ready)
+    for (int i = 0; i < Tile::lines; ++i) Tile::read(stage.tile[turn], place(0), i);
+  for (int64_t t = 0; t < tiles; ++t, turn ^= 1) {
+    const Place next = place(t + 1), after = place(t + 2);
+    const char* const from = stage.tile[turn];
+    char* const to = stage.tile[turn ^ 1];
+    for (int b = 0; b < width / 16; ++b) {
+      typename V::type v[Tile::L];
+      Tile::load_block(v, from, b);
+      const int first = b * Tile::L;
+      emit(t * Tile::lines + first, v, [=](int k) {
+        Tile::fetch(next, after, first + k);
+        Tile::read(to, next, first + k);
+      });
+    }
+  }
+  stage.turn = turn;
+  stage.ready = p.next_of_row != nullptr;
+  return tiles * Tile::lines;
+}
+
+// Four lines of a row at a time, or two where a strip has no more.
+template <class V, int word, class Emit>
+inline int64_t walk_tiles(const Panel& p, Emit emit) {
+  if (p.columns * word >= 256) return walk_tiles_of<V, word, 256>(p, emit);
+  if (p.columns * word >= 128) return walk_tiles_of<V, word, 128>(p, emit);
+  return 0;
+}
+
+}  // namespace infini::cpu
