@@ -1,13 +1,10 @@
 // oneDNN 3 as a peer: its matmul primitive through the C interface.
 #include <dlfcn.h>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include <cstdint>
 #include <cstdlib>
 
+#include "backends/cpu/isa.h"
 #include "bench/gemm_peer.h"
 
 namespace infini::bench {
@@ -42,20 +39,9 @@ struct Library {
   bool ready = false;
 };
 
-// Some virtual machines announce AMX without the leaf that describes its tiles: oneDNN divides by
-// what it reads there.
-bool amx_is_half_announced() {
-#if defined(__x86_64__)
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  const bool announced = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 24 & 1);
-  return announced && !(__get_cpuid_count(0x1d, 1, &a, &b, &c, &d) && b != 0);
-#else
-  return false;
-#endif
-}
-
 Library open_library() {
-  if (amx_is_half_announced()) setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16", 0);
+  // oneDNN divides by what it reads in the leaf that is missing.
+  if (cpu::announces_amx_without_tiles()) setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16", 0);
   Library library;
   void* handle = dlopen("libdnnl.so.3", RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return library;

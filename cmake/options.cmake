@@ -4,6 +4,8 @@ option(INFINI_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(INFINI_WERROR "Treat warnings as errors" OFF)
 option(INFINI_EMULATORS "Build Ascend and Kunlun against the emulators where the SDK is absent" ON)
 option(INFINI_NVIDIA "Build the NVIDIA backend where nvcc is found" ON)
+set(INFINI_OPENBLAS AUTO CACHE STRING "OpenBLAS as a candidate for f32 and f64 products: AUTO (where found), ON or OFF")
+set(INFINI_ONEDNN AUTO CACHE STRING "oneDNN 3 as a candidate for f32 products: AUTO (where found), ON or OFF")
 set(INFINI_SANITIZE "" CACHE STRING "Sanitizers for everything, e.g. address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

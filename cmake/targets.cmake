@@ -16,6 +16,22 @@ function(infini_add_module name)
   endif()
 endfunction()
 
+# infini_find_provider(NAME NAMES ... [PATH_SUFFIXES ...]): looks for an optional library as INFINI_<NAME> says (AUTO, ON,
+# OFF) and sets <NAME>_PATH to its path as a C string, or to nullptr. INFINI_<NAME>_LIBRARY names another file.
+function(infini_find_provider name)
+  set(path nullptr)
+  if(INFINI_${name})
+    find_library(INFINI_${name}_LIBRARY ${ARGN})
+    if(INFINI_${name}_LIBRARY)
+      set(path "\"${INFINI_${name}_LIBRARY}\"")
+    elseif(NOT INFINI_${name} STREQUAL "AUTO")
+      message(FATAL_ERROR "INFINI_${name} is ON and no such library was found; INFINI_${name}_LIBRARY can name it")
+    endif()
+    message(STATUS "Gemm provider ${name}: ${INFINI_${name}_LIBRARY}")
+  endif()
+  set(${name}_PATH ${path} PARENT_SCOPE)
+endfunction()
+
 # infini_add_test(NAME [SOURCES...] [LIBS ...] [ENV ...]): a GoogleTest program, one ctest entry. It
 # links the whole library's objects, hidden parts included.
 function(infini_add_test name)

@@ -14,6 +14,8 @@ constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
     {"amx", fits_amx, make_amx},
 #endif
     {"skinny", is_skinny, make_skinny},
+    {"onednn", fits_onednn, make_onednn},
+    {"openblas", fits_openblas, make_openblas},
     {"blocked", [](const infini::Device&, const GemmPlan&) { return true; }, make_blocked},
 };
 

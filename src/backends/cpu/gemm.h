@@ -61,6 +61,10 @@ bool fits_amx(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan& plan);
 bool is_skinny(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_skinny(const infini::Device&, const GemmPlan& plan);
+bool fits_onednn(const infini::Device&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_onednn(const infini::Device&, const GemmPlan& plan);
+bool fits_openblas(const infini::Device&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_openblas(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_blocked(const infini::Device&, const GemmPlan& plan);
 
 }  // namespace infini::cpu

@@ -1,10 +1,17 @@
 // CPU gemm: every instruction set and every candidate passes; bits do not depend on the threads.
 #include <gtest/gtest.h>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "backends/cpu/gemm_library.h"
 #include "backends/cpu/isa.h"
 #include "base/thread_count.h"
 #include "harness/gemm_cases.h"
@@ -48,10 +55,24 @@ TEST_P(EveryIsa, Passes) {
 
 INSTANTIATE_TEST_SUITE_P(Cpu, EveryIsa, testing::Values("portable", "neon", "avx2", "avx512"));
 
-TEST(CpuGemm, BlockedAcceptsEverything) {
-  const Setting candidate("INFINI_GEMM", "blocked");
-  expect_curated_and_random(100);
-}
+// Every candidate that can be asked for any plain product; others may hand theirs on to it.
+class EveryCandidate : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const std::string name = GetParam();
+    const std::string why_not = name == "openblas" ? cpu::openblas().why_not
+                                : name == "onednn" ? cpu::onednn().why_not
+                                                   : "";
+    if (!why_not.empty()) GTEST_SKIP() << why_not;
+    const auto p = harness::parse_gemm("gemm f32 m=100 n=110 k=120 a=t");
+    EXPECT_EQ(name, Gemm(current_device(), p.c, p.a, p.b).kernel()->candidate());
+  }
+  const Setting candidate_{"INFINI_GEMM", GetParam()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Cpu, EveryCandidate, testing::Values("onednn", "openblas", "blocked"));
+
+TEST_P(EveryCandidate, Passes) { expect_curated_and_random(200); }
 
 std::vector<char> bits_of(const harness::GemmProblem& p, int threads, const std::vector<float>& a,
                           const std::vector<float>& b) {
@@ -66,7 +87,7 @@ std::vector<char> bits_of(const harness::GemmProblem& p, int threads, const std:
   return c;
 }
 
-TEST(CpuGemm, GivesTheSameBitsForAnyNumberOfThreads) {
+void expect_same_bits_for_any_number_of_threads() {
   harness::Random random(5);
   std::vector<float> a(600 * 1000), b(1000 * 900);
   for (float& x : a) x = static_cast<float>(random.between(-1000, 1000)) * 0.001f;
@@ -79,6 +100,46 @@ TEST(CpuGemm, GivesTheSameBitsForAnyNumberOfThreads) {
     for (int threads : {2, 3, 5, 8})
       EXPECT_TRUE(expected == bits_of(problem, threads, a, b)) << text << " on " << threads;
   }
+}
+
+TEST(CpuGemm, GivesTheSameBitsForAnyNumberOfThreads) { expect_same_bits_for_any_number_of_threads(); }
+TEST_P(EveryCandidate, GivesTheSameBitsForAnyNumberOfThreads) {
+  expect_same_bits_for_any_number_of_threads();
+}
+
+int openmp_threads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+// Libraries are told the processor and kept to one thread without a trace in the host.
+TEST_P(EveryCandidate, LeavesTheHostsSettingsAlone) {
+  EXPECT_EQ(nullptr, std::getenv("OPENBLAS_CORETYPE"));
+  EXPECT_EQ(nullptr, std::getenv("ONEDNN_MAX_CPU_ISA"));
+  const int before = openmp_threads();
+  const std::vector<float> ones(300 * 300, 1);
+  for (int threads : {1, 2}) bits_of(harness::parse_gemm("gemm f32 m=300 n=300 k=300"), threads, ones, ones);
+  EXPECT_EQ(before, openmp_threads());
+}
+
+// One NaN in A spoils its row, one infinity in B its column, and nothing else.
+TEST_P(EveryCandidate, KeepsNanAndInfinityInTheirPlaces) {
+  constexpr int n = 130, row = 77, col = 101;
+  const auto p = harness::parse_gemm("gemm f32 m=130 n=130 k=130");
+  std::vector<float> a(n * n, 1), b(n * n, 2);
+  a[row * n + 3] = NAN;
+  b[5 * n + col] = INFINITY;
+  const std::vector<char> bytes = bits_of(p, 2, a, b);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      float c;
+      std::memcpy(&c, bytes.data() + (i * n + j) * sizeof c, sizeof c);
+      if (i == row) ASSERT_TRUE(std::isnan(c)) << i << " " << j;
+      else ASSERT_EQ(j == col ? INFINITY : 1.5f * 2 * n, c) << i << " " << j;
+    }
 }
 
 }  // namespace

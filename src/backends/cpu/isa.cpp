@@ -1,6 +1,10 @@
 // Finding out the vector instructions of this machine.
 #include "backends/cpu/isa.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <cstdlib>
 #include <cstring>
 
@@ -41,6 +45,16 @@ bool offers(Isa level) {
 #endif
     default: return false;
   }
+}
+
+bool announces_amx_without_tiles() {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const bool announced = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 24 & 1);
+  return announced && !(__get_cpuid_count(0x1d, 1, &a, &b, &c, &d) && b != 0);
+#else
+  return false;
+#endif
 }
 
 // Asked again for every kernel that is made, so that one process can test every level.

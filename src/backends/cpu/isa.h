@@ -13,5 +13,7 @@ Isa isa();
 // The test of isa() before the environment variable is looked at.
 bool offers(Isa level);
 const char* isa_name(Isa level);
+// Some virtual machines announce AMX without the CPUID leaf that describes its tiles.
+bool announces_amx_without_tiles();
 
 }  // namespace infini::cpu

@@ -1,6 +1,7 @@
 // Parallel regions by OpenMP.
 #include "backends/cpu/parallel.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -77,6 +78,23 @@ int available_threads() {
   return omp_in_parallel() ? 1 : thread_count();
 #else
   return 1;
+#endif
+}
+
+#ifdef _OPENMP
+OneThread::OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+OneThread::~OneThread() { omp_set_num_threads(before_); }
+#else
+OneThread::OneThread() : before_(1) {}
+OneThread::~OneThread() = default;
+#endif
+
+bool shares_openmp(void* library) {
+  void* theirs = dlsym(library, "omp_in_parallel");
+#ifdef _OPENMP
+  return theirs == nullptr || theirs == reinterpret_cast<void*>(&omp_in_parallel);
+#else
+  return theirs == nullptr;
 #endif
 }
 

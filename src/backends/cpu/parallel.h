@@ -31,6 +31,22 @@ void parallel_for(int64_t count, int threads, const Body& body) {
       &body);
 }
 
+// While it lives, regions that this thread opens have no other threads, also those of libraries that
+// use the same OpenMP. Nothing that other threads see is changed.
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+// The library (of dlopen) uses the OpenMP that we use, or none.
+bool shares_openmp(void* library);
+
 // One of the threads that work on something together: as many as the runtime gave, not always as many
 // as were asked for.
 class Team {

@@ -1,0 +1,155 @@
+// Products by other people's libraries: C is cut into blocks, which the threads take one by one and
+// have computed by the library on that thread alone. The cut depends on the problem only, so that the
+// bits do not depend on the number of threads.
+#include "backends/cpu/gemm_library.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+#include "backends/cpu/parallel.h"
+#include "base/checked.h"
+#include "base/dtype.h"
+#include "base/error.h"
+
+namespace infini::cpu {
+namespace {
+
+constexpr int64_t wanted_blocks = 16;
+constexpr double least_flops = 4.0e6;  // of a block
+
+// C must have unit columns; one with unit rows is computed transposed.
+GemmPlan orient(const GemmPlan& plan) {
+  return blas_matrix(plan.c, shape_of_c(plan)).columns_first ? transposed(plan) : plan;
+}
+
+bool all_fit_an_int(std::initializer_list<int64_t> extents) {
+  return std::max(extents) <= std::numeric_limits<int>::max();
+}
+
+// The library can compute this at all: operands of its type, as a BLAS addresses them.
+bool can(const GemmLibrary& library, const GemmPlan& original) {
+  const bool f64 = is_f64(original);
+  if (original.a.dtype != original.c.dtype || (!f64 && original.a.dtype != INFINI_DTYPE_F32))
+    return false;
+  if (!library.why_not.empty() || (f64 ? library.f64 == nullptr : library.f32 == nullptr))
+    return false;
+  const GemmPlan plan = orient(original);
+  const BlasMatrix c = blas_matrix(plan.c, shape_of_c(plan)), a = blas_matrix(plan.a, shape_of_a(plan)),
+                   b = blas_matrix(plan.b, shape_of_b(plan));
+  return c.addressable && !c.columns_first && a.addressable && b.addressable &&
+         all_fit_an_int({plan.m, plan.n, plan.k, c.leading, a.leading, b.leading});
+}
+
+// INFINI_GEMM asks for this candidate by name.
+bool is_forced(const char* name) {
+  const char* wanted = std::getenv("INFINI_GEMM");
+  return wanted != nullptr && std::strcmp(wanted, name) == 0;
+}
+
+template <class T>
+class LibraryGemm final : public CpuGemm {
+ public:
+  using Function = bool (*)(const LibraryCall<T>&);
+  LibraryGemm(const char* name, const GemmLibrary& library, Function function,
+              const GemmPlan& original)
+      : CpuGemm(orient(original)), name_(name), library_(library), function_(function) {
+    swapped_ = !(plan_ == original);
+    call_.k = plan_.k;
+    call_.a_form = blas_matrix(plan_.a, shape_of_a(plan_));
+    call_.b_form = blas_matrix(plan_.b, shape_of_b(plan_));
+    call_.c_form = blas_matrix(plan_.c, shape_of_c(plan_));
+    cut();
+  }
+
+  const char* candidate() const override { return name_; }
+  std::string schedule() const override {
+    std::ostringstream text;
+    text << library_.about << ", blocks of " << rows_ << "x" << cols_ << ", " << blocks()
+         << " tasks, one thread each" << (swapped_ ? ", transposed" : "");
+    return text.str();
+  }
+
+ protected:
+  void multiply(const Pointers& given, float alpha, float beta) const override {
+    Pointers p = given;
+    if (swapped_) std::swap(p.a, p.b);
+    const int64_t count = blocks();
+    const int threads = static_cast<int>(std::min<int64_t>(count, available_threads()));
+    std::atomic<int64_t> next{0};
+    std::atomic<bool> failed{false};
+    parallel_for(threads, threads, [&](int64_t, int64_t) {
+      const OneThread alone;
+      for (int64_t block; (block = next.fetch_add(1, std::memory_order_relaxed)) < count;)
+        if (!function_(call_of(p, block, alpha, beta))) failed.store(true, std::memory_order_relaxed);
+    });
+    require(!failed, INFINI_STATUS_INTERNAL_ERROR, library_.about, " could not compute this product");
+  }
+
+ private:
+  void cut() {
+    rows_ = plan_.m, cols_ = plan_.n;
+    const auto flops = [&] {
+      return 2.0 * static_cast<double>(rows_) * static_cast<double>(cols_) *
+             static_cast<double>(plan_.k);
+    };
+    while (blocks() < wanted_blocks && flops() >= 2 * least_flops) {
+      if (rows_ >= 2 * library_.least_rows) rows_ = ceil_div(rows_, 2);
+      else if (cols_ >= 2 * library_.least_cols) cols_ = ceil_div(cols_, 2);
+      else break;
+    }
+  }
+  int64_t down() const { return ceil_div(plan_.m, rows_); }
+  int64_t across() const { return ceil_div(plan_.n, cols_); }
+  int64_t blocks() const { return plan_.batch * down() * across(); }
+
+  LibraryCall<T> call_of(const Pointers& p, int64_t block, float alpha, float beta) const {
+    const int64_t batch = block / (down() * across()), row = block / across() % down() * rows_,
+                  col = block % across() * cols_;
+    LibraryCall<T> call = call_;
+    call.m = std::min(rows_, plan_.m - row);
+    call.n = std::min(cols_, plan_.n - col);
+    call.alpha = static_cast<T>(alpha);
+    call.beta = static_cast<T>(beta);
+    call.a = reinterpret_cast<const T*>(p.a + batch * plan_.a.batch_step + row * plan_.a.row_step);
+    call.b = reinterpret_cast<const T*>(p.b + batch * plan_.b.batch_step + col * plan_.b.col_step);
+    call.c = reinterpret_cast<T*>(p.c + batch * plan_.c.batch_step + row * plan_.c.row_step +
+                                  col * plan_.c.col_step);
+    return call;
+  }
+
+  const char* name_;
+  const GemmLibrary& library_;
+  Function function_;
+  bool swapped_ = false;
+  int64_t rows_ = 1, cols_ = 1;
+  LibraryCall<T> call_{};  // what is the same in every block
+};
+
+std::unique_ptr<GemmKernel> make(const char* name, const GemmLibrary& library, const GemmPlan& plan) {
+  if (is_f64(plan)) return std::make_unique<LibraryGemm<double>>(name, library, library.f64, plan);
+  return std::make_unique<LibraryGemm<float>>(name, library, library.f32, plan);
+}
+
+}  // namespace
+
+bool fits_openblas(const infini::Device&, const GemmPlan& plan) {
+  return is_forced("openblas") && can(openblas(), plan);
+}
+
+std::unique_ptr<GemmKernel> make_openblas(const infini::Device&, const GemmPlan& plan) {
+  return make("openblas", openblas(), plan);
+}
+
+bool fits_onednn(const infini::Device&, const GemmPlan& plan) {
+  return is_forced("onednn") && can(onednn(), plan);
+}
+
+std::unique_ptr<GemmKernel> make_onednn(const infini::Device&, const GemmPlan& plan) {
+  return make("onednn", onednn(), plan);
+}
+
+}  // namespace infini::cpu
