@@ -54,7 +54,7 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
   s.one_by_one = segments > 1;
   // Rows that repeat one source are written by the block that has just read it.
   const bool repeats = s.depth > 0 && s.loops[0].src_step == 0;
-  const int64_t per_block = segments > 1 ? repeats ? 8 : 1 : ceil_div(segment_vectors, vectors[1]);
+  const int64_t per_block = segments > 1 ? repeats ? 2 : 1 : ceil_div(segment_vectors, vectors[1]);
   int64_t blocks = ceil_div(rows, per_block);
   if (segments > grid_limit || !grow(blocks, segments)) return std::nullopt;
   s.unit = nest.unit;
