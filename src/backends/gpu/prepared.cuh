@@ -10,6 +10,7 @@
 #include "backends/gpu/make_transpose_schedule.h"
 #include "backends/gpu/planes_kernel.cuh"
 #include "backends/gpu/row_kernel.cuh"
+#include "backends/gpu/scatter_kernel.cuh"
 #include "backends/gpu/tile_kernel.cuh"
 #include "backends/gpu/transpose_kernel.cuh"
 #include "contract/kernels.h"
@@ -180,6 +181,15 @@ inline std::unique_ptr<Prepared> prepare(const PlanesSchedule& s, Launcher launc
       s, Scheduled<PlanesSchedule>::Launch{
              "planes", s.joins ? planes_kernel<true>(s) : planes_kernel<false>(s), s.blocks,
              plane_threads, s.shared_bytes, vector_bytes, launcher});
+}
+
+inline constexpr Kernel<ScatterSchedule> scatter_kernels[] = {move_scattered<1>, move_scattered<2>,
+                                                              move_scattered<4>, move_scattered<8>};
+
+inline std::unique_ptr<Prepared> prepare(const ScatterSchedule& s, Launcher launcher) {
+  return std::make_unique<Scheduled<ScatterSchedule>>(
+      s, Scheduled<ScatterSchedule>::Launch{"scatter", for_unit(scatter_kernels, s.unit), s.blocks,
+                                            scatter_threads, 0, s.unit, launcher});
 }
 
 inline constexpr Kernel<GenericSchedule> generic_kernels[] = {

@@ -93,6 +93,11 @@ std::unique_ptr<Prepared> make_tiles(const Context& context, const RearrangePlan
   return std::make_unique<Tiles>(*schedule, context.launcher);
 }
 
+std::unique_ptr<Prepared> make_scatter(const Context& context, const RearrangePlan& plan) {
+  const auto schedule = make_scatter_schedule(nest_of(context, plan));
+  return schedule ? prepare(*schedule, context.launcher) : nullptr;
+}
+
 std::unique_ptr<Prepared> make_generic(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_generic_schedule(nest_of(context, plan));
   return schedule ? prepare(*schedule, context.launcher) : nullptr;
@@ -102,7 +107,7 @@ constexpr Candidate<Prepared, Context, RearrangePlan> candidates[] = {
     {"tiny", is_small, make_tiny},         {"copy", is_one_run, make_copy},
     {"rows", has_long_rows, make_rows},    {"planes", has_aligned_bases, make_planes},
     {"transpose", always, make_transpose}, {"tile", has_runs, make_tiles},
-    {"generic", always, make_generic},
+    {"scatter", always, make_scatter},     {"generic", always, make_generic},
 };
 
 // What clients get: checks the pointers and takes the prepared variant that their alignment allows.
