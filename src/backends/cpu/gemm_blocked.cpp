@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t line_bytes = 64;
 constexpr double flops_per_thread = 2.0e6;  // below this a thread costs more than it saves
-constexpr int64_t most_depth = 384;         // a piece of k
+constexpr int64_t most_depth = 512;         // a piece of k
 constexpr int64_t few_rows = 24,
                   few_rows_depth = 96;           // then B comes from memory: longer rows of it
 constexpr int64_t most_group_bytes = 224 << 10;  // of packed A that is used again and again
@@ -117,7 +117,8 @@ void Blocked<T>::split_rows() {
                             round_up(most_sum_bytes / (region_cols_ * int64_t{sizeof(T)}), strip_));
   const int64_t most =
       std::max<int64_t>(1, most_group_bytes / (depth_ * strip_ * int64_t{sizeof(T)}));
-  group_ = strip_ * best_group(ceil_div(region_rows_, strip_), most / 4, most, team_);
+  group_ = strip_ * best_group(ceil_div(region_rows_, strip_), std::max<int64_t>(1, most / 4), most,
+                               team_);
 }
 
 template <class T>

@@ -11,7 +11,7 @@
 
 namespace infini::cpu {
 
-constexpr int most_tile_rows = 14, most_tile_vectors = 3, most_skinny_rows = 4;
+constexpr int most_tile_rows = 14, most_tile_vectors = 4, most_skinny_rows = 4;
 
 // For instruction sets that cannot read or write parts of vectors: the names, never called.
 struct NoMasks {
@@ -32,7 +32,8 @@ struct TileCall {
   int64_t a_row, a_col;  // not looked at where A is a packed strip
   const T* b;            // rows of the panel, b_row apart; without masks, whole vectors are read
   int64_t b_row;
-  const char* ahead;     // what will be needed next comes nearer, a line for each k
+  const char* ahead;     // what will be needed next comes nearer, a line for each k; null: nothing does,
+                         // only where A is not packed
   int64_t ahead_step;
   T* c;
   int64_t c_row;
@@ -82,7 +83,8 @@ struct SkinnySet {
 template <class T>
 struct GemmKernels {
   int lanes = 0, tile_rows = 0, tile_vectors = 0;
-  int narrow_rows = 0;  // of tiles that are narrower than tile_vectors, where A is not packed
+  // Where A is not packed: rows of tiles narrower than tile_vectors, and wider ones (0: there are none).
+  int narrow_rows = 0, wide_vectors = 0, wide_rows = 0;
   bool masks = false;  // parts of vectors can be read and written
   // [A is a packed strip, [k][tile_rows]][vectors - 1][rows - 1]; null where there are fewer rows
   void (*tile[2][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};

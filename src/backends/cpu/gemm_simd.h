@@ -39,8 +39,8 @@ void tile(const TileCall<T>& call) {
   const T* a[(rows + 2) / 3];  // of every third row: the others are one or two steps away
 #pragma GCC unroll 8
   for (int i = 0; i < rows; i += 3) a[i / 3] = call.a + i * a_row;
-  [[maybe_unused]] const char* ahead = call.ahead;
-  const auto advance = [&](int64_t steps) {
+  const char* ahead = call.ahead;
+  const auto advance = [&](int64_t steps, auto fetches) {
     for (int64_t p = 0; p < steps; ++p) {
       Vec<T> right[vectors];
 #pragma GCC unroll 4
@@ -49,6 +49,8 @@ void tile(const TileCall<T>& call) {
       if constexpr (packed) {
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + 4 * call.b_row + j * lanes);
+      }
+      if constexpr (fetches()) {
         __builtin_prefetch(ahead, 0, 2);
         ahead += call.ahead_step;
       }
@@ -64,15 +66,19 @@ void tile(const TileCall<T>& call) {
     }
   };
   // C is needed only at the end. Half of its rows at a time: more would keep A and B waiting.
-  const int64_t quarter = call.k < 96 ? 0 : call.k / 4;
-  for (int64_t part = 0; quarter > 0 && part < 2; ++part) {
+  const auto run = [&](auto fetches) {
+    const int64_t quarter = call.k < 96 ? 0 : call.k / 4;
+    for (int64_t part = 0; quarter > 0 && part < 2; ++part) {
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; i += 2)
+      for (int i = 0; i < rows; i += 2)
 #pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) __builtin_prefetch(call.c + (i + part) * call.c_row + j * lanes, 1);
-    advance(quarter);
-  }
-  advance(call.k - 2 * quarter);
+        for (int j = 0; j < vectors; ++j) __builtin_prefetch(call.c + (i + part) * call.c_row + j * lanes, 1);
+      advance(quarter, fetches);
+    }
+    advance(call.k - 2 * quarter, fetches);
+  };
+  if (packed || ahead != nullptr) run(std::true_type{});
+  else run(std::false_type{});
   const Vec<T> alpha = splat(call.alpha), beta = splat(call.beta);
   const auto result = [&](Vec<T> total, auto old) {
     return call.beta == 0 ? alpha * total : blend<T>(alpha, total, beta, old());
@@ -282,9 +288,10 @@ constexpr void fill_tiles(GemmKernels<T>& table, std::integer_sequence<int, row.
 
 template <class T, int vectors>
 constexpr void fill_tiles(GemmKernels<T>& table) {
-  constexpr int most = vectors == Native::tile_vectors ? Native::tile_rows : Native::narrow_rows;
+  constexpr bool wide = vectors > Native::tile_vectors;
+  constexpr int most = wide ? Native::wide_rows : vectors == Native::tile_vectors ? Native::tile_rows : Native::narrow_rows;
   fill_tiles<T, false, vectors>(table, std::make_integer_sequence<int, most>{});
-  fill_tiles<T, true, vectors>(table, std::make_integer_sequence<int, Native::tile_rows>{});
+  if constexpr (!wide) fill_tiles<T, true, vectors>(table, std::make_integer_sequence<int, Native::tile_rows>{});
 }
 
 template <class T, class S>
@@ -307,9 +314,12 @@ constexpr GemmKernels<T> make_kernels() {
   table.tile_vectors = Native::tile_vectors;
   table.masks = Native::masks;
   table.narrow_rows = Native::narrow_rows;
+  table.wide_vectors = Native::wide_vectors;
+  table.wide_rows = Native::wide_rows;
   fill_tiles<T, 1>(table);
   fill_tiles<T, 2>(table);
   if constexpr (Native::tile_vectors > 2) fill_tiles<T, 3>(table);
+  if constexpr (Native::wide_vectors == 4) fill_tiles<T, 4>(table);
   table.pack[0] = pack<T, T>;
   table.finish[0] = finish<T, T>;
   fill_skinny<T, T>(table.skinny[0]);

@@ -8,7 +8,6 @@
 #include "backends/gpu/generic_schedule.h"
 #include "backends/gpu/planes_schedule.h"
 #include "backends/gpu/row_schedule.h"
-#include "backends/gpu/scatter_schedule.h"
 #include "backends/gpu/tile_schedule.h"
 #include "backends/gpu/tiny_schedule.h"
 #include "backends/gpu/transpose_schedule.h"
@@ -28,7 +27,6 @@ class Interpreter {
   void run(const RowSchedule& schedule);
   void run(const TransposeSchedule& schedule);
   void run(const PlanesSchedule& schedule);
-  void run(const ScatterSchedule& schedule);
   void run(const TinySchedule& schedule);
   void run(const GenericSchedule& schedule);
 
