@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "backends/cpu/costs.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/rearrange_schedule.h"
 #include "backends/cpu/stream.h"
-#include "backends/cpu/tune.h"
 #include "contract/kernels.h"
 
 namespace infini::cpu {
@@ -118,13 +118,10 @@ class NestCursor {
   int64_t index_[max_rank];
 };
 
-// A schedule's text with what it is run by.
+// A schedule's text with what it is run by, and the costs it was chosen for.
 inline std::string with_setting(const std::string& schedule, Isa level, int threads) {
   return schedule + ", " + isa_name(level) + ", " + std::to_string(threads) +
-         (threads == 1 ? " thread" : " threads") +
-         (tuning_wanted() ? "\nstreaming stores from " +
-                                std::to_string(current_policy().streamed_bytes) + " bytes on (measured)"
-                          : "");
+         (threads == 1 ? " thread\n" : " threads\n") + to_string(costs());
 }
 
 // The candidates; each file makes its own. Null: declined.

@@ -1,15 +1,11 @@
 // Making schedules.
 #include "backends/cpu/rearrange_schedule.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
-#include "backends/cpu/parallel.h"
 #include "backends/cpu/tile_kernels.h"
-#include "backends/cpu/tune.h"
 #include "base/checked.h"
 
 namespace infini::cpu {
@@ -113,8 +109,9 @@ int64_t even_part(int64_t count, int64_t limit, int64_t unit) {
   return std::min({round_up(ceil_div(count, parts), unit), limit, count});
 }
 
-int64_t choose_strip(const TileSchedule& schedule) {
-  int64_t limit = max_strip;
+// Columns of a strip: as many dst pages as the TLB can hold.
+int64_t choose_strip(const TileSchedule& schedule, const Policy& policy) {
+  int64_t limit = policy.strip;
   if (schedule.store == TileSchedule::Store::staged)
     limit = std::min(limit, staging_bytes / (schedule.row_count * schedule.word));
   // Small words are walked in tiles of four lines.
@@ -123,14 +120,14 @@ int64_t choose_strip(const TileSchedule& schedule) {
 }
 
 // What the hardware fetches beyond the end of a strip, up to the end of the page, should still be in the
-// cache when the next strip is walked: then a task has no more than max_chunk rows.
+// cache when the next strip is walked: then a task has no more than the policy's chunk of rows.
 bool leaves_lines_behind(const TileSchedule& schedule) {
   return schedule.store == TileSchedule::Store::streamed && schedule.strips() > 1 &&
          schedule.strip * schedule.word < page_bytes;
 }
 
 // All rows that may be, but enough tasks for the threads to share.
-int64_t choose_chunk(const TileSchedule& schedule, int threads) {
+int64_t choose_chunk(const TileSchedule& schedule, const Policy& policy, int threads) {
   if (schedule.store == TileSchedule::Store::staged) return schedule.row_count;
   const int64_t unit = line_bytes / schedule.word;
   const int64_t others = schedule.outer_count * schedule.strips();
@@ -139,22 +136,11 @@ int64_t choose_chunk(const TileSchedule& schedule, int threads) {
   const int64_t most = std::max<int64_t>(1, schedule.row_count / least);
   const int64_t wanted = threads <= 1 ? 1 : std::min(ceil_div(4 * threads, others), most);
   const int64_t shared = round_up(ceil_div(schedule.row_count, wanted), unit);
-  const int64_t limit = leaves_lines_behind(schedule) ? std::min(shared, max_chunk) : shared;
+  const int64_t limit = leaves_lines_behind(schedule) ? std::min(shared, policy.chunk) : shared;
   return even_part(schedule.row_count, limit, unit);
 }
 
 }  // namespace
-
-Policy current_policy() {
-  static const int64_t streamed = [] {
-    const int64_t guess = 2 * std::max<int64_t>(sysconf(_SC_LEVEL2_CACHE_SIZE), 1 << 20);
-    return tuning_wanted() ? measure_streamed_bytes(guess) : guess;
-  }();
-  Policy policy;
-  policy.threads = available_threads();
-  policy.streamed_bytes = streamed;
-  return policy;
-}
 
 int threads_for(int64_t bytes, const Policy& policy) {
   const int64_t wanted = bytes / policy.bytes_per_thread;
@@ -171,8 +157,8 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   if (!collect(plan, schedule, bytes < policy.streamed_bytes)) return std::nullopt;
   schedule.aligned = in_whole_lines(schedule);
   schedule.store = choose_store(schedule, bytes, policy);
-  schedule.strip = choose_strip(schedule);
-  schedule.chunk = choose_chunk(schedule, threads_for(bytes, policy));
+  schedule.strip = choose_strip(schedule, policy);
+  schedule.chunk = choose_chunk(schedule, policy, threads_for(bytes, policy));
   return schedule;
 }
 

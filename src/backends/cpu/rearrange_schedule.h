@@ -17,10 +17,11 @@ struct Policy {
   int threads = 1;                       // that a region may have
   int64_t bytes_per_thread = 256 << 10;  // below this a thread costs more than it saves
   int64_t streamed_bytes = 2 << 20;      // from here on the output goes past the cache
+  int64_t strip = 1024;                  // columns of a tile at most
+  int64_t chunk = 1024;                  // rows of a tile whose strip is less than a page of src
 };
 
-// The policy of this process: its thread count and the machine's cache sizes, or with INFINI_TUNE=1 what
-// was measured in their stead.
+// The policy of this process, see costs.h.
 Policy current_policy();
 
 int threads_for(int64_t bytes, const Policy& policy);
@@ -48,10 +49,7 @@ struct TileSchedule {
   int64_t tasks() const { return outer_count * strips() * chunks(); }
 };
 
-// Columns of a strip: as many dst pages as the TLB can hold.
-constexpr int64_t max_strip = 1024;
-// Rows of a task whose strip is less than a page of src.
-constexpr int64_t max_chunk = 1024;
+constexpr int64_t max_strip = 1024, max_chunk = 1024;  // of any policy
 constexpr int64_t staging_bytes = 24 << 10;
 
 // Null when the plan is no transposition of words.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "backends/cpu/costs.h"
 #include "backends/cpu/line_schedule.h"
 #include "backends/cpu/rearrange_kernel.h"
 #include "backends/cpu/tile_kernels.h"
@@ -190,11 +191,45 @@ TEST(RearrangeSchedule, SmallTensorsStartNoThreads) {
   EXPECT_EQ(8, threads_for(1 << 30, policy));
 }
 
-TEST(RearrangeSchedule, MeasuredThresholdsStayNearTheGuess) {
-  const int64_t guess = 1 << 20, measured = measure_streamed_bytes(guess);
-  EXPECT_GE(measured, guess / 4);
-  EXPECT_LE(measured, guess * 8);
-  EXPECT_EQ(0, measured % 4096);
+TEST(RearrangeCosts, PolicyFollowsFromThem) {
+  Costs costs = costs_from_cache(1280 << 10);
+  const Policy usual = policy_from(costs, 2);
+  EXPECT_EQ(2, usual.threads);
+  EXPECT_EQ(256 << 10, usual.bytes_per_thread);
+  EXPECT_EQ(2560 << 10, usual.streamed_bytes);
+  EXPECT_EQ(1024, usual.strip);
+  EXPECT_EQ(1024, usual.chunk);
+  costs.region_ns *= 2;  // dearer regions: more bytes for a thread
+  costs.store_pages = 700;  // a smaller TLB: narrower tiles, whole powers of two
+  const Policy other = policy_from(costs, 2);
+  EXPECT_EQ(2 * usual.bytes_per_thread, other.bytes_per_thread);
+  EXPECT_EQ(512, other.strip);
+}
+
+TEST(RearrangeCosts, AbsurdOnesStayWithinLimits) {
+  for (const double region : {0.0, 1e12}) {
+    Costs costs = costs_from_cache(0);
+    costs.region_ns = region;
+    costs.store_pages = region == 0 ? 0 : int64_t{1} << 40;
+    const Policy policy = policy_from(costs, 1);
+    EXPECT_GE(policy.bytes_per_thread, 32 << 10);
+    EXPECT_LE(policy.bytes_per_thread, 1 << 20);
+    EXPECT_GE(policy.strip, 256);
+    EXPECT_LE(policy.strip, max_strip);
+    EXPECT_LE(policy.chunk, max_chunk);
+  }
+}
+
+TEST(RearrangeCosts, MeasuredOnesStayNearTheGuess) {
+  const Costs guess = costs_from_cache(1 << 20), measured = measure_costs(guess);
+  EXPECT_TRUE(measured.measured);
+  EXPECT_GE(measured.streamed_bytes, guess.streamed_bytes / 4);
+  EXPECT_LE(measured.streamed_bytes, guess.streamed_bytes * 8);
+  EXPECT_EQ(0, measured.streamed_bytes % 4096);
+  EXPECT_GE(measured.store_pages, 256);
+  EXPECT_GT(measured.region_ns, 0);
+  EXPECT_GT(measured.bytes_per_ns, 0);
+  EXPECT_NE(std::string::npos, to_string(measured).find("(measured)"));
 }
 
 TEST(RearrangeSchedule, TextsNameTheDecisions) {

@@ -26,10 +26,12 @@ struct StagedTile {
   };
 
   static void read(char* tile, const Place& from, int i) { V::store(tile + i * 64, V::load(from.line(i))); }
-  // Of unaligned rows the first line is there already.
-  static void fetch(const Place& next, const Place& after, int i) {
+  // The same, and asks for a line that comes later; of unaligned rows the first one is there already.
+  // (One function: g++ removes calls of one that only prefetches.)
+  static void read_and_fetch(char* tile, const Place& next, const Place& after, int i) {
     const int j = i + ahead;
     __builtin_prefetch((j < lines ? next.line(j) : after.line(j - lines)) + 63, 0, 3);
+    read(tile, next, i);
   }
   // Block b, transposed.
   static void load_block(typename V::type* v, const char* tile, int b) {
@@ -68,10 +70,8 @@ inline int64_t walk_tiles_of(const Panel& p, Emit emit) {
       typename V::type v[Tile::L];
       Tile::load_block(v, from, b);
       const int first = b * Tile::L;
-      emit(t * Tile::lines + first, v, [=](int k) {
-        Tile::fetch(next, after, first + k);
-        Tile::read(to, next, first + k);
-      });
+      emit(t * Tile::lines + first, v,
+           [=](int k) { Tile::read_and_fetch(to, next, after, first + k); });
     }
   }
   stage.turn = turn;

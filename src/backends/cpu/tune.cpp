@@ -1,4 +1,4 @@
-// Copies of growing size, with ordinary and with streaming stores in turns.
+// Small experiments: copies of growing size, stores to more and more pages, empty parallel regions.
 #include "backends/cpu/tune.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "backends/cpu/copy_bytes.h"
+#include "backends/cpu/parallel.h"
 #include "backends/cpu/tile_kernels.h"
 
 namespace infini::cpu {
@@ -29,10 +30,19 @@ double seconds(Copy copy) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The best of a few turns each: whatever disturbs makes slower, never faster.
+// The best of a few turns: whatever disturbs makes slower, never faster.
+constexpr int turns = 5;
+
+template <class Body>
+double best_seconds(Body body) {
+  double best = 1e9;
+  for (int turn = 0; turn < turns; ++turn) best = std::min(best, seconds(body));
+  return best;
+}
+
 bool streaming_wins(char* dst, const char* src, int64_t bytes) {
   double ordinary = 1e9, streamed = 1e9;
-  for (int turn = 0; turn < 5; ++turn) {
+  for (int turn = 0; turn < turns; ++turn) {
     ordinary = std::min(ordinary, seconds([&] {
       std::memcpy(dst, src, static_cast<size_t>(bytes));
     }));
@@ -44,15 +54,58 @@ bool streaming_wins(char* dst, const char* src, int64_t bytes) {
   return streamed < ordinary;
 }
 
+int64_t measure_streamed_bytes(char* dst, const char* src, int64_t most) {
+  for (int64_t bytes = most / 32; bytes < most; bytes *= 2)
+    if (streaming_wins(dst, src, bytes)) return bytes;
+  return most;
+}
+
+constexpr int64_t page_bytes = 4096, most_pages = 4096;
+
+// A line to each of so many pages in turns; nanoseconds for one of them.
+double ns_per_line(char* dst, const char* line, int64_t pages) {
+  return best_seconds([&] {
+    for (int64_t at = 0; at < page_bytes; at += line_bytes)
+      for (int64_t page = 0; page < pages; ++page) copy_streamed(dst + page * page_bytes + at, line, 2 * line_bytes);
+    streaming_fence();
+  }) * 1e9 / static_cast<double>(pages * page_bytes / line_bytes);
+}
+
+// The most pages, a power of two, before a store costs a quarter more.
+int64_t measure_store_pages(char* dst, const char* src) {
+  const double few = ns_per_line(dst, src, 256);
+  int64_t pages = 256;
+  while (pages < most_pages / 2 && ns_per_line(dst, src, 2 * pages) < 1.25 * few) pages *= 2;
+  return pages;
+}
+
+double measure_region_ns(double guess) {
+  const int threads = available_threads();
+  if (threads == 1) return guess;
+  return 1e9 * best_seconds([&] { parallel_for(threads, threads, [](int64_t, int64_t) {}); });
+}
+
+// Half of L2 is read, the other half written.
+double measure_bytes_per_ns(char* dst, const char* src, int64_t l2_bytes) {
+  const int64_t bytes = l2_bytes / 4;
+  return static_cast<double>(bytes) * 1e-9 /
+         best_seconds([&] { std::memcpy(dst, src, static_cast<size_t>(bytes)); });
+}
+
 }  // namespace
 
-int64_t measure_streamed_bytes(int64_t guess) {
-  const int64_t most = std::max<int64_t>(4096, guess * 8 / 4096 * 4096);
-  const Buffer dst = touched(most), src = touched(most);
+Costs measure_costs(const Costs& guess) {
+  Costs costs = guess;
+  const int64_t most = std::max(page_bytes, guess.streamed_bytes * 8 / page_bytes * page_bytes);
+  const int64_t room = std::max(most, (most_pages + 1) * page_bytes);
+  const Buffer dst = touched(room), src = touched(room);
   if (dst == nullptr || src == nullptr) return guess;
-  for (int64_t bytes = most / 32; bytes < most; bytes *= 2)
-    if (streaming_wins(dst.get(), src.get(), bytes)) return bytes;
-  return most;
+  costs.streamed_bytes = measure_streamed_bytes(dst.get(), src.get(), most);
+  costs.store_pages = measure_store_pages(dst.get(), src.get());
+  costs.region_ns = measure_region_ns(guess.region_ns);
+  costs.bytes_per_ns = measure_bytes_per_ns(dst.get(), src.get(), guess.l2_bytes);
+  costs.measured = true;
+  return costs;
 }
 
 bool tuning_wanted() {
