@@ -48,7 +48,11 @@ struct Copy {
   static constexpr int64_t streams = 1;  // what is long is copied in pages, see below
   explicit Copy(const Line& line) : src(line.src) {}
   void move_to(const Line& line, int64_t) { src = line.src; }
-  __m512i at(int64_t i) const { return load(src + i * word); }
+  // Short runs mostly follow one another in src: fetched ahead as if they were one.
+  __m512i at(int64_t i) const {
+    __builtin_prefetch(src + i * word + 2048);
+    return load(src + i * word);
+  }
   const char* src;
 };
 
@@ -218,15 +222,18 @@ void run_step(const Line& line) {
   }
 }
 
-// Four pages at once keep more reads under way than one ascending stream does.
+// Four pages in turns, four lines of each while its next four are fetched, keep more reads under way
+// than one ascending stream does.
 int64_t copy_pages(char* dst, const char* src, int64_t bytes) {
-  constexpr int64_t page = 4096, group = 4 * page;
+  constexpr int64_t page = 4096, group = 4 * page, visit = 256;
   int64_t done = 0;
   for (; done + group <= bytes; done += group)
-    for (int64_t at = done; at < done + page; at += 128)
+    for (int64_t at = done; at < done + page; at += visit)
       for (int64_t i = at; i < at + group; i += page) {
-        stream(dst + i, load(src + i));
-        stream(dst + i + 64, load(src + i + 64));
+        __m512i v[visit / 64];
+        for (int64_t line = 0; line < visit; line += 64) __builtin_prefetch(src + i + visit + line);
+        for (int64_t line = 0; line < visit; line += 64) v[line / 64] = load(src + i + line);
+        for (int64_t line = 0; line < visit; line += 64) stream(dst + i + line, v[line / 64]);
       }
   return done;
 }
