@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """NumPy and PyTorch on the problems of a bench result, for comparison.
 
-    infini bench rearrange --suite cpu --json cpu.json --peer torch
-    python3 bench/cpu_peers.py cpu.json     # the same again on measured results
+    infini bench rearrange --suite cpu      # runs this by itself where python3 has one of them
+    python3 bench/cpu_peers.py cpu.json     # the same on results written by --json
 
 Needs neither of the two: those that are not installed are left out. Each prints GB/s and the ratio to
 the copy of the same bytes that was measured by `infini bench`.

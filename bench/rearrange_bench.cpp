@@ -22,7 +22,9 @@ size_t extent_of(const ByteRange& range) { return static_cast<size_t>(range.end 
 
 }  // namespace
 
-Row measure_rearrange(const std::string& name, const std::string& text, const Options& options) {
+namespace {
+
+Row measure_once(const std::string& name, const std::string& text, const Options& options) {
   const auto problem = harness::parse_rearrange(text);
   Device& device = current_device();
   const Rearrange op(device, problem.dst, problem.src);
@@ -61,6 +63,20 @@ Row measure_rearrange(const std::string& name, const std::string& text, const Op
     row.limit_seconds = sides[2].median();
     row.limit = "streaming copy";
   }
+  return row;
+}
+
+}  // namespace
+
+Row measure_rearrange(const std::string& name, const std::string& text, const Options& options) {
+  Row row = measure_once(name, text, options);
+  if (!options.scaling || current_device().kind() != INFINI_DEVICE_CPU) return row;
+  const int threads = thread_count();
+  set_thread_count(1);
+  const Row alone = measure_once(name, text, {.seconds = options.seconds, .verify = false});
+  set_thread_count(threads);
+  row.scaling = alone.seconds / row.seconds;
+  row.limit_scaling = alone.limit_seconds / row.limit_seconds;
   return row;
 }
 

@@ -51,22 +51,26 @@ void Results::write_json(const std::string& path) const {
          << quoted(row.candidate) << ", \"bytes\": " << row.bytes << ", \"seconds\": " << row.seconds
          << ", \"gb_per_second\": " << row.gb_per_second() << ", \"limit\": " << quoted(row.limit)
          << ", \"limit_gb_per_second\": " << row.limit_gb_per_second() << ", \"ratio\": "
-         << row.ratio() << ", \"verified\": " << (row.verified ? "true" : "false") << "}";
+         << row.ratio() << ", \"scaling\": " << row.scaling << ", \"limit_scaling\": "
+         << row.limit_scaling << ", \"verified\": " << (row.verified ? "true" : "false") << "}";
   }
   file << "\n]}\n";
   file.close();
   require(file.good(), INFINI_STATUS_INTERNAL_ERROR, "--json: cannot write ", path);
 }
 
-void print_rearrange_header() {
-  std::printf("%-32s %9s %9s %9s %6s  %s\n", "case", "MB", "GB/s", "copy GB/s", "ratio",
-              "candidate");
+void print_rearrange_header(bool scaling) {
+  std::printf("%-32s %9s %9s %9s %6s  %s%s\n", "case", "MB", "GB/s", "copy GB/s", "ratio",
+              scaling ? "times one thread: ours, copy  " : "", "candidate");
 }
 
 void print_row(const Row& row) {
-  std::printf("%-32s %9.2f %9.2f %9.2f %6.2f  %s%s\n", row.name.c_str(),
+  char scaling[40] = "";
+  if (row.scaling > 0)
+    std::snprintf(scaling, sizeof scaling, "%16.2f %12.2f  ", row.scaling, row.limit_scaling);
+  std::printf("%-32s %9.2f %9.2f %9.2f %6.2f  %s%s%s\n", row.name.c_str(),
               static_cast<double>(row.bytes) * 1e-6, row.gb_per_second(),
-              row.limit_gb_per_second(), row.ratio(), row.candidate.c_str(),
+              row.limit_gb_per_second(), row.ratio(), scaling, row.candidate.c_str(),
               row.verified ? "" : "  WRONG RESULT");
   std::fflush(stdout);
 }

@@ -14,6 +14,8 @@ struct Row {
   double limit_seconds = 0;  // median of a copy that moves as many bytes
   std::string limit;         // which copy that was
   bool verified = true;      // false only when a comparison failed
+  // One thread's time by that of all of them, ours and the copy's; 0: not measured.
+  double scaling = 0, limit_scaling = 0;
   double gb_per_second() const { return static_cast<double>(bytes) / seconds * 1e-9; }
   double limit_gb_per_second() const { return static_cast<double>(bytes) / limit_seconds * 1e-9; }
   double ratio() const { return limit_seconds / seconds; }
@@ -32,7 +34,7 @@ class Results {
   std::vector<Row> rows_;
 };
 
-void print_rearrange_header();
+void print_rearrange_header(bool scaling = false);
 void print_row(const Row& row);
 
 }  // namespace infini::bench

@@ -50,6 +50,33 @@ int bench_gemms(const std::vector<NamedProblem>& problems, const bench::Options&
   return bench.all_verified() ? 0 : 1;
 }
 
+// The suites of the CPU are those that NumPy and PyTorch are compared by: where python3 has them, they
+// are peers without being asked for.
+bool peers_come_by_themselves(const std::vector<std::string>& words) {
+  return current_device().kind() == INFINI_DEVICE_CPU && has_cpu_peers() &&
+         std::all_of(words.begin(), words.end(), [](const std::string& word) { return word.starts_with("cpu"); });
+}
+
+int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Options& options,
+                     const std::string& json, const std::string& peer) {
+  bench::Results results;
+  bench::print_rearrange_header(options.scaling);
+  for (const auto& problem : problems) {
+    results.add(bench::measure_rearrange(problem.name, problem.text, options));
+    bench::print_row(results.rows().back());
+  }
+  std::printf("geometric mean of the ratios: %.2f\n", results.mean_ratio());
+  if (!json.empty()) results.write_json(json);
+  if (peer == "cpu") {
+    const TemporaryFile file;
+    results.write_json(file.path());
+    run_cpu_peers(file.path());
+  } else if (!peer.empty()) {
+    run_torch_peer(json, peer == "torch-compiled");
+  }
+  return results.all_verified() ? 0 : 1;
+}
+
 }  // namespace
 
 int run_bench(Arguments& arguments) {
@@ -63,10 +90,11 @@ int run_bench(Arguments& arguments) {
   const std::string suite = arguments.take_value("--suite", "");
   const std::string json = arguments.take_value("--json", "");
   const std::string filter = arguments.take_value("--filter", "");
-  const std::string peer = arguments.take_value("--peer", "");
-  require(peer.empty() || ((peer == "torch" || peer == "torch-compiled") && !json.empty()),
-          INFINI_STATUS_BAD_PARAM, "--peer is \"", peer,
-          "\"; expected torch or torch-compiled, together with --json FILE");
+  options.scaling = arguments.take_flag("--scaling");
+  std::string peer = arguments.take_value("--peer", "");
+  const bool torch = peer == "torch" || peer == "torch-compiled";
+  require(peer.empty() || peer == "none" || (torch && !json.empty()), INFINI_STATUS_BAD_PARAM,
+          "--peer is \"", peer, "\"; expected none, or torch or torch-compiled together with --json FILE");
   const std::string op = arguments.take_operator();
   auto words = arguments.rest();
   std::erase(words, "rearrange");  // `infini bench rearrange --suite cpu` reads well
@@ -75,20 +103,13 @@ int run_bench(Arguments& arguments) {
   const auto problems = collect(words, filter);
   const auto gemms = std::count_if(problems.begin(), problems.end(),
                                    [](const NamedProblem& p) { return harness::is_gemm(p.text); });
-  if (static_cast<size_t>(gemms) == problems.size()) return bench_gemms(problems, options, json, peer);
+  const bool products = static_cast<size_t>(gemms) == problems.size();
+  if (peer == "none") peer.clear();
+  else if (torch && !products && current_device().kind() == INFINI_DEVICE_CPU) peer = "cpu";
+  else if (peer.empty() && !products && peers_come_by_themselves(words)) peer = "cpu";
+  if (products) return bench_gemms(problems, options, json, peer);
   require(gemms == 0, INFINI_STATUS_BAD_PARAM, "a bench has rearrange or gemm problems, not both");
-
-  bench::Results results;
-  bench::print_rearrange_header();
-  for (const auto& problem : problems) {
-    results.add(bench::measure_rearrange(problem.name, problem.text, options));
-    bench::print_row(results.rows().back());
-  }
-  std::printf("geometric mean of the ratios: %.2f\n", results.mean_ratio());
-  if (!json.empty()) results.write_json(json);
-  if (!peer.empty() && current_device().kind() == INFINI_DEVICE_CPU) run_cpu_peers(json);
-  else if (!peer.empty()) run_torch_peer(json, peer == "torch-compiled");
-  return results.all_verified() ? 0 : 1;
+  return bench_rearranges(problems, options, json, peer);
 }
 
 }  // namespace infini::tools

@@ -31,15 +31,16 @@ constexpr Command commands[] = {
 )"},
     {"bench", run_bench, R"(
   infini bench [SUITE | "PROBLEM"...]
-      measure against a copy of the same bytes in the same run; on the CPU the peers are NumPy and
-      PyTorch, where they are installed
+      measure against a copy of the same bytes in the same run; the suites cpu, cpu_medium and
+      cpu_small also against NumPy and PyTorch, where python3 has them
   infini bench --op gemm [SUITE | "PROBLEM"...]
       measure against the machine's own limits and, on the CPU, whichever of OpenBLAS, BLIS, MKL and
       oneDNN 3 the loader finds, in turns
   infini bench --list
       the suites and what is in them
   Options: --filter TEXT (cases whose name has it), --json FILE (write the results, too),
-  --peer torch or torch-compiled (needs --json; cuBLAS or CUDA copies on NVIDIA),
+  --peer torch or torch-compiled (needs --json; cuBLAS or CUDA copies on NVIDIA) or none,
+  --scaling (rearrange on the CPU: also on one thread, and what the others add),
   --milliseconds N (per case, 300), --no-verify (skip the comparison with the reference)
 )"}};
 

@@ -1,7 +1,11 @@
 // Handing a peer's script to python3.
 #include "tools/python_peers.h"
 
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 
 #include "base/error.h"
 #include "peer_scripts.h"
@@ -30,5 +34,19 @@ void run_torch_peer(const std::string& json, bool compiled) {
 void run_cpu_peers(const std::string& json) {
   run_python(cpu_peers_script, json, "", "python3 could not run its script (see above)");
 }
+
+bool has_cpu_peers() {
+  return std::system("python3 -c 'import importlib.util as u, sys; "
+                     "sys.exit(not (u.find_spec(\"numpy\") or u.find_spec(\"torch\")))' "
+                     ">/dev/null 2>&1") == 0;
+}
+
+TemporaryFile::TemporaryFile() : path_(std::filesystem::temp_directory_path() / "infini-bench-XXXXXX") {
+  const int file = mkstemp(path_.data());
+  require(file >= 0, INFINI_STATUS_INTERNAL_ERROR, "cannot create ", path_);
+  close(file);
+}
+
+TemporaryFile::~TemporaryFile() { unlink(path_.c_str()); }
 
 }  // namespace infini::tools

@@ -13,5 +13,20 @@ void run_torch_peer(const std::string& json, bool compiled);
 
 // bench/cpu_peers.py: NumPy and PyTorch on the CPU, whichever of them is installed.
 void run_cpu_peers(const std::string& json);
+// Whether python3 is there and has one of them.
+bool has_cpu_peers();
+
+// A file for what a script reads; gone with the object.
+class TemporaryFile {
+ public:
+  TemporaryFile();
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 }  // namespace infini::tools
