@@ -1,4 +1,4 @@
-// Making row and generic schedules.
+// Making row, scatter, tiny and generic schedules.
 #include "backends/gpu/make_schedules.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
   s.one_by_one = segments > 1;
   // Rows that repeat one source are written by the block that has just read it.
   const bool repeats = s.depth > 0 && s.loops[0].src_step == 0;
-  const int64_t per_block = segments > 1 ? repeats ? 8 : 1 : ceil_div(segment_vectors, vectors[1]);
+  const int64_t per_block = segments > 1 ? repeats ? 2 : 1 : ceil_div(segment_vectors, vectors[1]);
   int64_t blocks = ceil_div(rows, per_block);
   if (segments > grid_limit || !grow(blocks, segments)) return std::nullopt;
   s.unit = nest.unit;
@@ -67,6 +67,38 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
   s.src_offset = plan.src_offset;
   s.src_begin = nest.src_bytes.begin;
   s.src_end = nest.src_bytes.end;
+  return s;
+}
+
+std::optional<ScatterSchedule> make_scatter_schedule(const UnitNest& nest) {
+  constexpr int64_t dense = 16;  // at least two units in a sector of 32 bytes
+  if (nest.depth == 0) return std::nullopt;
+  const Loop& inner = nest.loops[nest.depth - 1];
+  if (inner.dst_step == nest.unit || inner.dst_step > dense || std::abs(inner.src_step) > dense ||
+      inner.extent > grid_limit)
+    return std::nullopt;
+  ScatterSchedule s{};
+  int64_t rows = 1;
+  for (int i = nest.depth - 1; i-- > 0;) {
+    const Loop& loop = nest.loops[i];
+    if (s.depth == max_grid_loops || !grow(rows, loop.extent)) return std::nullopt;
+    s.loops[s.depth++] = grid_loop(loop.extent, loop.dst_step, loop.src_step);
+  }
+  const int64_t part = std::min<int64_t>(inner.extent, scatter_units);
+  const int64_t segments = ceil_div(inner.extent, part), per_block = scatter_units / part;
+  int64_t blocks = ceil_div(rows, per_block);
+  if (!grow(blocks, segments)) return std::nullopt;
+  s.unit = nest.unit;
+  s.rows = static_cast<uint32_t>(rows);
+  s.rows_per_block = static_cast<uint32_t>(per_block);
+  s.blocks = static_cast<uint32_t>(blocks);
+  s.row_units = static_cast<uint32_t>(inner.extent);
+  s.segments = make_fast_divisor(static_cast<uint32_t>(segments));
+  s.part_units = make_fast_divisor(static_cast<uint32_t>(part));
+  s.dst_step = inner.dst_step;
+  s.src_step = inner.src_step;
+  s.dst_offset = nest.dst_offset;
+  s.src_offset = nest.src_offset;
   return s;
 }
 
@@ -125,6 +157,13 @@ std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest) {
 std::string to_string(const RowSchedule& s) {
   std::ostringstream text;
   text << s.rows << " rows of " << s.row_bytes << " B in " << s.blocks << " blocks";
+  return text.str();
+}
+
+std::string to_string(const ScatterSchedule& s) {
+  std::ostringstream text;
+  text << s.rows << " rows of " << s.row_units << " units of " << s.unit << " B, " << s.dst_step
+       << " B apart in dst, in " << s.blocks << " blocks";
   return text.str();
 }
 

@@ -1,4 +1,4 @@
-// Making row, tiny and generic schedules: pure host code.
+// Making row, scatter, tiny and generic schedules: pure host code.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 
 #include "backends/gpu/generic_schedule.h"
 #include "backends/gpu/row_schedule.h"
+#include "backends/gpu/scatter_schedule.h"
 #include "backends/gpu/tiny_schedule.h"
 #include "backends/gpu/unit_nest.h"
 
@@ -19,10 +20,15 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
 // than 31 bits.
 std::optional<TinySchedule> make_tiny_schedule(const UnitNest& nest);
 
+// None unless several units of dst's innermost loop share a sector without touching each other, and
+// src is read about as densely.
+std::optional<ScatterSchedule> make_scatter_schedule(const UnitNest& nest);
+
 // None when there are more blocks than 2^31 - 1: more than 2^38 units.
 std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest);
 
 std::string to_string(const RowSchedule& schedule);
+std::string to_string(const ScatterSchedule& schedule);
 std::string to_string(const TinySchedule& schedule);
 std::string to_string(const GenericSchedule& schedule);
 

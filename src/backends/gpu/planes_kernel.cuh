@@ -129,6 +129,7 @@ __global__ void __launch_bounds__(plane_threads, resident_blocks(4, plane_thread
   const PlanesPlace place = place_planes(s, blockIdx.x);
   const uint32_t bytes = place.units * planes * unit;
   const int64_t plane = static_cast<int64_t>(place.first) * unit;
+  wait_for_predecessor();
   if constexpr (joins) {
     join_chunks<unit, planes>(place, shared, src + place.src + plane, s.plane_step);
     __syncthreads();

@@ -10,6 +10,7 @@
 #include "backends/gpu/make_transpose_schedule.h"
 #include "backends/gpu/planes_kernel.cuh"
 #include "backends/gpu/row_kernel.cuh"
+#include "backends/gpu/scatter_kernel.cuh"
 #include "backends/gpu/tile_kernel.cuh"
 #include "backends/gpu/transpose_kernel.cuh"
 #include "contract/kernels.h"
@@ -35,28 +36,33 @@ Kernel<Schedule> for_unit(const Kernel<Schedule>* kernels, int unit) {
   return *kernels;
 }
 
+// launch, or launch_early where the device can: all kernels wait for their predecessor by
+// themselves.
+using Launcher = decltype(&launch);
+
 // Launches need no planning: the schedule is a kernel argument.
 template <class Schedule>
-void start(const char* name, Kernel<Schedule> kernel, uint32_t blocks, int threads,
-           uint32_t shared_bytes, const Schedule& schedule, void* dst, const void* src,
+void start(Launcher launcher, const char* name, Kernel<Schedule> kernel, uint32_t blocks,
+           int threads, uint32_t shared_bytes, const Schedule& schedule, void* dst, const void* src,
            void* stream) {
   const void* arguments[] = {&schedule, &dst, &src};
-  check(launch(reinterpret_cast<const void*>(kernel), blocks, static_cast<unsigned>(threads),
-               arguments, shared_bytes, static_cast<Stream>(stream)),
+  check(launcher(reinterpret_cast<const void*>(kernel), blocks, static_cast<unsigned>(threads),
+                 arguments, shared_bytes, static_cast<Stream>(stream)),
         "cannot launch rearrange candidate ", name);
 }
 
 class Rows final : public Prepared {
  public:
-  explicit Rows(const RowSchedule& schedule)
+  Rows(const RowSchedule& schedule, Launcher launcher)
       : schedule_(schedule),
+        launcher_(launcher),
         even_(for_unit(kernels<false>, schedule.unit)),
         shifting_(for_unit(kernels<true>, schedule.unit)) {}
   void run(void* dst, const void* src, void* stream) const override {
     const bool shift =
         rows_shift(schedule_, reinterpret_cast<uintptr_t>(dst), reinterpret_cast<uintptr_t>(src));
-    start("rows", shift ? shifting_ : even_, schedule_.blocks, row_threads, 0, schedule_, dst, src,
-          stream);
+    start(launcher_, "rows", shift ? shifting_ : even_, schedule_.blocks, row_threads, 0, schedule_,
+          dst, src, stream);
   }
   int alignment() const override { return schedule_.unit; }
   const char* candidate() const override { return "rows"; }
@@ -68,21 +74,23 @@ class Rows final : public Prepared {
                                                     move_rows<4, shifts>, move_rows<8, shifts>,
                                                     move_rows<16, shifts>};
   RowSchedule schedule_;
+  Launcher launcher_;
   Kernel<RowSchedule> even_, shifting_;
 };
 
 class Tiles final : public Prepared {
  public:
-  explicit Tiles(const TileSchedule& schedule)
+  Tiles(const TileSchedule& schedule, Launcher launcher)
       : schedule_(schedule),
+        launcher_(launcher),
         kernel_(kernel_for(schedule, schedule.gather)),
         kernel_for_any_base_(kernel_for(schedule, std::min(schedule.gather, Gather::prepared))) {}
   void run(void* dst, const void* src, void* stream) const override {
     const bool allowed =
         bases_allow(schedule_.gather, reinterpret_cast<uintptr_t>(dst) + schedule_.dst_offset,
                     reinterpret_cast<uintptr_t>(src) + schedule_.src_offset);
-    start("tile", allowed ? kernel_ : kernel_for_any_base_, schedule_.tiles, tile_threads,
-          schedule_.shared_bytes, schedule_, dst, src, stream);
+    start(launcher_, "tile", allowed ? kernel_ : kernel_for_any_base_, schedule_.tiles,
+          tile_threads, schedule_.shared_bytes, schedule_, dst, src, stream);
   }
   int alignment() const override { return schedule_.unit; }
   const char* candidate() const override { return "tile"; }
@@ -109,6 +117,7 @@ class Tiles final : public Prepared {
   }
 
   TileSchedule schedule_;
+  Launcher launcher_;
   Kernel<TileSchedule> kernel_, kernel_for_any_base_;
 };
 
@@ -123,12 +132,13 @@ class Scheduled final : public Prepared {
     int threads;
     uint32_t shared_bytes;
     int alignment;
+    Launcher launcher;
   };
   Scheduled(const Schedule& schedule, const Launch& launch)
       : schedule_(schedule), launch_(launch) {}
   void run(void* dst, const void* src, void* stream) const override {
-    start(launch_.name, launch_.kernel, launch_.blocks, launch_.threads, launch_.shared_bytes,
-          schedule_, dst, src, stream);
+    start(launch_.launcher, launch_.name, launch_.kernel, launch_.blocks, launch_.threads,
+          launch_.shared_bytes, schedule_, dst, src, stream);
   }
   int alignment() const override { return launch_.alignment; }
   const char* candidate() const override { return launch_.name; }
@@ -144,12 +154,13 @@ inline constexpr Kernel<TransposeSchedule> transpose_kernels[] = {
     move_transposed<1, rows_even>, move_transposed<2, rows_even>, move_transposed<4, rows_even>,
     move_transposed<8, rows_even>, move_transposed<16, rows_even>};
 
-inline std::unique_ptr<Prepared> prepare(const TransposeSchedule& s, bool bases_aligned) {
+inline std::unique_ptr<Prepared> prepare(const TransposeSchedule& s, bool bases_aligned,
+                                         Launcher launcher) {
   const auto* kernels = s.rows_even ? transpose_kernels<true> : transpose_kernels<false>;
   return std::make_unique<Scheduled<TransposeSchedule>>(
       s, Scheduled<TransposeSchedule>::Launch{"transpose", for_unit(kernels, s.unit), s.tiles,
                                               transpose_threads, s.shared_bytes,
-                                              bases_aligned ? vector_bytes : s.unit});
+                                              bases_aligned ? vector_bytes : s.unit, launcher});
 }
 
 template <int planes, bool joins>
@@ -165,39 +176,44 @@ Kernel<PlanesSchedule> planes_kernel(const PlanesSchedule& s) {
                   s.unit);
 }
 
-inline std::unique_ptr<Prepared> prepare(const PlanesSchedule& s) {
+inline std::unique_ptr<Prepared> prepare(const PlanesSchedule& s, Launcher launcher) {
   return std::make_unique<Scheduled<PlanesSchedule>>(
       s, Scheduled<PlanesSchedule>::Launch{
              "planes", s.joins ? planes_kernel<true>(s) : planes_kernel<false>(s), s.blocks,
-             plane_threads, s.shared_bytes, vector_bytes});
+             plane_threads, s.shared_bytes, vector_bytes, launcher});
+}
+
+inline constexpr Kernel<ScatterSchedule> scatter_kernels[] = {move_scattered<1>, move_scattered<2>,
+                                                              move_scattered<4>, move_scattered<8>};
+
+inline std::unique_ptr<Prepared> prepare(const ScatterSchedule& s, Launcher launcher) {
+  return std::make_unique<Scheduled<ScatterSchedule>>(
+      s, Scheduled<ScatterSchedule>::Launch{"scatter", for_unit(scatter_kernels, s.unit), s.blocks,
+                                            scatter_threads, 0, s.unit, launcher});
 }
 
 inline constexpr Kernel<GenericSchedule> generic_kernels[] = {
     move_units<1>, move_units<2>, move_units<4>, move_units<8>, move_units<16>};
 
-inline std::unique_ptr<Prepared> prepare(const GenericSchedule& s) {
+inline std::unique_ptr<Prepared> prepare(const GenericSchedule& s, Launcher launcher) {
   return std::make_unique<Scheduled<GenericSchedule>>(
       s, Scheduled<GenericSchedule>::Launch{"generic", for_unit(generic_kernels, s.unit), s.blocks,
-                                            generic_threads, 0, s.unit});
+                                            generic_threads, 0, s.unit, launcher});
 }
 
-// Latency is all that counts: the kernel may begin while the one before it ends, where the device
-// can do that.
 class Tiny final : public Prepared {
  public:
-  Tiny(const TinySchedule& schedule, const RearrangePlan& plan, bool early)
+  Tiny(const TinySchedule& schedule, const RearrangePlan& plan, Launcher launcher)
       : schedule_(schedule),
         kernel_(for_unit(kernels, schedule.unit)),
-        launch_(early ? launch_early : launch),
+        launcher_(launcher),
         dst_offset_(plan.dst_offset),
         src_offset_(plan.src_offset) {}
   void run(void* dst, const void* src, void* stream) const override {
     char* to = static_cast<char*>(dst) + dst_offset_;
     const char* from = static_cast<const char*>(src) + src_offset_;
-    const void* arguments[] = {&schedule_, &to, &from};
-    check(launch_(reinterpret_cast<const void*>(kernel_), schedule_.blocks, tiny_threads, arguments,
-                  0, static_cast<Stream>(stream)),
-          "cannot launch rearrange candidate tiny");
+    start(launcher_, "tiny", kernel_, schedule_.blocks, tiny_threads, 0, schedule_, to, from,
+          stream);
   }
   int alignment() const override { return schedule_.unit; }
   const char* candidate() const override { return "tiny"; }
@@ -208,7 +224,7 @@ class Tiny final : public Prepared {
                                                      move_tiny<8>, move_tiny<16>};
   TinySchedule schedule_;
   Kernel<TinySchedule> kernel_;
-  decltype(&launch) launch_;
+  Launcher launcher_;
   int64_t dst_offset_, src_offset_;
 };
 

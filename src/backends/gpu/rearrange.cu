@@ -15,6 +15,7 @@ namespace {
 // A candidate's context: the device, and what the base pointers allow.
 struct Context {
   const DeviceFacts& facts;
+  Launcher launcher;
   int max_unit;        // the widest unit
   bool bases_aligned;  // both sides' first elements lie at multiples of 16 bytes
 };
@@ -39,7 +40,7 @@ bool is_small(const Context&, const RearrangePlan& plan) {
 
 std::unique_ptr<Prepared> make_tiny(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_tiny_schedule(nest_of(context, plan));
-  return schedule ? std::make_unique<Tiny>(*schedule, plan, context.facts.early_launch) : nullptr;
+  return schedule ? std::make_unique<Tiny>(*schedule, plan, context.launcher) : nullptr;
 }
 
 bool is_one_run(const Context&, const RearrangePlan& plan) { return plan.depth == 0; }
@@ -56,7 +57,7 @@ bool has_long_rows(const Context& context, const RearrangePlan& plan) {
 
 std::unique_ptr<Prepared> make_rows(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_row_schedule(plan, context.max_unit);
-  return schedule ? std::make_unique<Rows>(*schedule) : nullptr;
+  return schedule ? std::make_unique<Rows>(*schedule, context.launcher) : nullptr;
 }
 
 bool has_aligned_bases(const Context& context, const RearrangePlan&) {
@@ -65,13 +66,13 @@ bool has_aligned_bases(const Context& context, const RearrangePlan&) {
 
 std::unique_ptr<Prepared> make_planes(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_planes_schedule(nest_of(context, plan), least_plane_bytes);
-  return schedule ? prepare(*schedule) : nullptr;
+  return schedule ? prepare(*schedule, context.launcher) : nullptr;
 }
 
 std::unique_ptr<Prepared> make_transpose(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_transpose_schedule(
       nest_of(context, plan), model_for(context, plan, tile_bytes), context.bases_aligned);
-  return schedule ? prepare(*schedule, context.bases_aligned) : nullptr;
+  return schedule ? prepare(*schedule, context.bases_aligned, context.launcher) : nullptr;
 }
 
 // Tiles write runs: a dst whose neighbours never touch has none.
@@ -89,19 +90,24 @@ std::unique_ptr<Prepared> make_tiles(const Context& context, const RearrangePlan
     const DeviceModel larger = model_for(context, plan, tile_bytes * 4 / 3);
     if (const auto other = make_tile_schedule(nest, larger)) schedule = other;
   }
-  return std::make_unique<Tiles>(*schedule);
+  return std::make_unique<Tiles>(*schedule, context.launcher);
+}
+
+std::unique_ptr<Prepared> make_scatter(const Context& context, const RearrangePlan& plan) {
+  const auto schedule = make_scatter_schedule(nest_of(context, plan));
+  return schedule ? prepare(*schedule, context.launcher) : nullptr;
 }
 
 std::unique_ptr<Prepared> make_generic(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_generic_schedule(nest_of(context, plan));
-  return schedule ? prepare(*schedule) : nullptr;
+  return schedule ? prepare(*schedule, context.launcher) : nullptr;
 }
 
 constexpr Candidate<Prepared, Context, RearrangePlan> candidates[] = {
     {"tiny", is_small, make_tiny},         {"copy", is_one_run, make_copy},
     {"rows", has_long_rows, make_rows},    {"planes", has_aligned_bases, make_planes},
     {"transpose", always, make_transpose}, {"tile", has_runs, make_tiles},
-    {"generic", always, make_generic},
+    {"scatter", always, make_scatter},     {"generic", always, make_generic},
 };
 
 // What clients get: checks the pointers and takes the prepared variant that their alignment allows.
@@ -148,13 +154,14 @@ class ByAlignment final : public RearrangeKernel {
 std::unique_ptr<RearrangeKernel> make_rearrange(Device& device, const RearrangePlan& plan) {
   const auto& gpu = static_cast<const GpuDevice&>(device);
   auto kernel = std::make_unique<ByAlignment>(gpu, plan);
+  const Launcher launcher = gpu.facts().early_launch ? launch_early : launch;
   const int natural = make_unit_nest(plan, vector_bytes).unit;
   for (const int bases : {vector_bytes, 8, 4, 2, 1}) {
     const bool rare = bases < natural && bases != 4 && bases != 1;
     if (rare || (bases > natural && bases < vector_bytes) || kernel->alignment() <= bases) continue;
     auto variant = first_accepting(
-        candidates, Context{gpu.facts(), std::min(bases, natural), bases == vector_bytes}, plan,
-        "INFINI_GPU_REARRANGE");
+        candidates, Context{gpu.facts(), launcher, std::min(bases, natural), bases == vector_bytes},
+        plan, "INFINI_GPU_REARRANGE");
     if (!variant) return nullptr;
     kernel->add(std::move(variant));
   }

@@ -113,6 +113,7 @@ __global__ void __launch_bounds__(row_threads, resident_blocks(row_blocks<shifts
   const uint32_t rows = left < s.rows_per_block ? left : s.rows_per_block;
   const bool aligned = s.runs_uniform && misalignment(dst + s.dst_offset) == 0;
   const FastDivisor& vectors = s.block_vectors[aligned ? 0 : 1];
+  wait_for_predecessor();
   if (s.one_by_one)
     move_one_by_one<unit, shifts>(s, first_row, rows, skipped, vectors.divisor, dst, src);
   else
@@ -123,6 +124,7 @@ template <int unit>
 __global__ void __launch_bounds__(generic_threads)
     move_units(const __grid_constant__ GenericSchedule s, char* dst, const char* src) {
   const GenericPlace place = place_unit(s, blockIdx.x, threadIdx.x);
+  wait_for_predecessor();
   if (place.inside) store_word<unit>(dst + place.dst, load_word<unit>(src + place.src));
 }
 

@@ -41,7 +41,9 @@ struct RowPlace {
   int64_t dst, src;
 };
 
-constexpr RowPlace place_row(const RowSchedule& s, uint32_t row) {
+// Of any schedule that numbers its rows by loops.
+template <class Schedule>
+constexpr RowPlace place_row(const Schedule& s, uint32_t row) {
   RowPlace place{s.dst_offset, s.src_offset};
   for (int i = 0; i < s.depth; ++i) {
     const uint32_t digit = take_digit(row, s.loops[i].extent);

@@ -254,6 +254,19 @@ void Interpreter::run(const RowSchedule& s) {
   }
 }
 
+void Interpreter::run(const ScatterSchedule& s) {
+  for (uint32_t number = 0; number < s.blocks; ++number) {
+    const ScatterBlock block = place_scatter(s, number);
+    for (uint32_t i = 0; i < scatter_units && i < block.count; ++i) {
+      const ScatterPlace at = place_in_block(s, block, i);
+      if (at.unit >= s.row_units) continue;
+      const RowPlace row = place_row(s, block.first_row + at.row);
+      store(dst_base_ + row.dst + at.unit * s.dst_step,
+            load(src_base_ + row.src + at.unit * s.src_step, s.unit));
+    }
+  }
+}
+
 void Interpreter::run(const TinySchedule& s) {
   for (uint32_t number = 0; number < s.blocks * tiny_threads; ++number) {
     if (number >= s.units) continue;

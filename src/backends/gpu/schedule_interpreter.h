@@ -8,6 +8,7 @@
 #include "backends/gpu/generic_schedule.h"
 #include "backends/gpu/planes_schedule.h"
 #include "backends/gpu/row_schedule.h"
+#include "backends/gpu/scatter_schedule.h"
 #include "backends/gpu/tile_schedule.h"
 #include "backends/gpu/tiny_schedule.h"
 #include "backends/gpu/transpose_schedule.h"
@@ -27,6 +28,7 @@ class Interpreter {
   void run(const RowSchedule& schedule);
   void run(const TransposeSchedule& schedule);
   void run(const PlanesSchedule& schedule);
+  void run(const ScatterSchedule& schedule);
   void run(const TinySchedule& schedule);
   void run(const GenericSchedule& schedule);
 

@@ -53,6 +53,9 @@ std::string judge(const harness::RearrangeProblem& problem, int max_unit,
     fault = planes ? run_once(plan, *planes, dst_at, src_at) : "";
     if (!fault.empty()) return "planes: " + fault + "\n" + to_string(*planes);
   }
+  const auto scatter = make_scatter_schedule(nest);
+  fault = scatter ? run_once(plan, *scatter, dst_at, src_at) : "";
+  if (!fault.empty()) return "scatter: " + fault + "\n" + to_string(*scatter);
   const auto tiny = make_tiny_schedule(nest);
   fault = tiny ? run_once(plan, *tiny, dst_at, src_at) : "";
   if (!fault.empty()) return "tiny: " + fault;
@@ -129,6 +132,26 @@ TEST(Schedules, KeepTheLawOnPlanesAndOddTranspositions) {
       const DeviceModel model{i % 2 ? 1024 : 4096, 32768, i % 3 == 0 ? 1 : 4096};
       ASSERT_EQ(judge(problem, 16, model), "") << text;
     }
+  }
+}
+
+// Rows shorter and longer than a block's share, several to a block and cut into segments.
+TEST(Schedules, KeepTheLawOnScatters) {
+  harness::Random random(11);
+  const char* const dtypes[] = {"u8", "f16", "f32", "f64"};
+  for (int i = 0; i < 200; ++i) {
+    const int64_t rows = random.between(1, 9);
+    const int64_t cols = random.one_in(3) ? random.between(2000, 9000) : random.between(2, 300);
+    const int64_t step = 2 + random.between(0, 1), pitch = cols * step + random.between(0, 9);
+    const std::string text = std::string("rearrange ") + dtypes[i % 4] + " " +
+                             std::to_string(rows) + "x" + std::to_string(cols) +
+                             " dst=" + std::to_string(pitch) + "," + std::to_string(step);
+    const auto problem = harness::parse_rearrange(text);
+    const auto plan = make_rearrange_plan(problem.dst, problem.src);
+    if (i % 4 < 2 && cols > 1) {
+      ASSERT_TRUE(make_scatter_schedule(make_unit_nest(plan, 16))) << text;
+    }
+    ASSERT_EQ(judge(problem, 16, DeviceModel{}), "") << text;
   }
 }
 

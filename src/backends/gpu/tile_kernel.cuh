@@ -247,6 +247,7 @@ __global__ void __launch_bounds__(tile_threads,
   auto* images = reinterpret_cast<unsigned char*>(shared);
   const TilePlace place = place_tile(s, blockIdx.x);
   make_places(s, place, images);
+  wait_for_predecessor();
   load_rows<unit>(s, place, src, images);
   auto* short_table = reinterpret_cast<uint16_t*>(images + s.table_at);
   auto* table = reinterpret_cast<int32_t*>(images + s.table_at);

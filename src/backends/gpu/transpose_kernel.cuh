@@ -150,6 +150,7 @@ __global__ void __launch_bounds__(transpose_threads, resident_blocks(6, transpos
   extern __shared__ uint4 shared[];
   TransposeTile<unit, rows_even> tile(s, reinterpret_cast<unsigned char*>(shared), dst, src);
   tile.make_steps();
+  wait_for_predecessor();
   tile.load();
   stage_wait();
   __syncthreads();
