@@ -102,6 +102,33 @@ std::optional<ScatterSchedule> make_scatter_schedule(const UnitNest& nest) {
   return s;
 }
 
+namespace {
+
+TinyLoop tiny_loop(int64_t extent, int64_t dst_step, int64_t src_step) {
+  return {make_fast_divisor(static_cast<uint32_t>(extent)), static_cast<int32_t>(dst_step),
+          static_cast<int32_t>(src_step)};
+}
+
+// Where dst and src run in different directions, a block takes a patch of both: a sector of dst wide
+// and as long as it has threads. Else each thread of a warp would read a sector of its own.
+void cut_patches(TinySchedule& s) {
+  const int64_t wide = std::max(1, 32 / s.unit), tall = tiny_threads / wide;
+  int other = 1;
+  while (other < s.depth && std::abs(s.loops[other].src_step) != s.unit) ++other;
+  if (other >= s.depth || std::abs(s.loops[0].src_step) == s.unit || s.depth + 2 > max_tiny_loops)
+    return;
+  const TinyLoop x = s.loops[0], y = s.loops[other];
+  if (x.extent.divisor % wide != 0 || y.extent.divisor % tall != 0) return;
+  for (int i = s.depth - 1; i > 0; --i) s.loops[i + 2] = s.loops[i];
+  s.loops[0] = tiny_loop(wide, x.dst_step, x.src_step);
+  s.loops[1] = tiny_loop(tall, y.dst_step, y.src_step);
+  s.loops[2] = tiny_loop(x.extent.divisor / wide, x.dst_step * wide, x.src_step * wide);
+  s.loops[other + 2] = tiny_loop(y.extent.divisor / tall, y.dst_step * tall, y.src_step * tall);
+  s.depth += 2;
+}
+
+}  // namespace
+
 std::optional<TinySchedule> make_tiny_schedule(const UnitNest& nest) {
   TinySchedule s{};
   int64_t units = 1, reach = 0;
@@ -116,10 +143,10 @@ std::optional<TinySchedule> make_tiny_schedule(const UnitNest& nest) {
   if (nest.depth > max_tiny_loops) return std::nullopt;
   for (int i = nest.depth; i-- > 0;) {  // neighbouring threads write neighbouring units
     const Loop& loop = nest.loops[i];
-    s.loops[s.depth++] = {make_fast_divisor(static_cast<uint32_t>(loop.extent)),
-                          static_cast<int32_t>(loop.dst_step), static_cast<int32_t>(loop.src_step)};
+    s.loops[s.depth++] = tiny_loop(loop.extent, loop.dst_step, loop.src_step);
   }
   s.unit = nest.unit;
+  cut_patches(s);
   s.units = static_cast<uint32_t>(units);
   s.blocks = static_cast<uint32_t>(ceil_div(units, int64_t{tiny_threads}));
   return s;

@@ -208,7 +208,9 @@ class Tiny final : public Prepared {
         kernel_(for_unit(kernels, schedule.unit)),
         launcher_(launcher),
         dst_offset_(plan.dst_offset),
-        src_offset_(plan.src_offset) {}
+        src_offset_(plan.src_offset) {
+    check(divide_memory_evenly(reinterpret_cast<const void*>(kernel_)), "cannot prepare candidate tiny");
+  }
   void run(void* dst, const void* src, void* stream) const override {
     char* to = static_cast<char*>(dst) + dst_offset_;
     const char* from = static_cast<const char*>(src) + src_offset_;

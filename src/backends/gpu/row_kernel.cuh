@@ -133,7 +133,8 @@ __global__ void __launch_bounds__(tiny_threads)
     move_tiny(const __grid_constant__ TinySchedule s, char* dst, const char* src) {
   const uint32_t number = blockIdx.x * tiny_threads + threadIdx.x;
   const TinyPlace place = place_tiny(s, number);
-  wait_for_predecessor();
+  let_successor_start();
+  wait_when_known(static_cast<uint32_t>(place.dst ^ place.src));
   if (number < s.units) store_word<unit>(dst + place.dst, load_word<unit>(src + place.src));
 }
 

@@ -9,6 +9,7 @@ namespace {
 constexpr auto always = [](const GemmContext&, const GemmPlan&) { return true; };
 
 constexpr Candidate<GemmKernel, GemmContext, GemmPlan> candidates[] = {
+    {"small", small_pays, make_small},
     {"lt_padded", padding_pays, make_padded},
     {"lt", always, make_lt},
     {"generic", always, make_generic},

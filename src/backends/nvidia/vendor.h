@@ -145,6 +145,12 @@ inline Status launch_early(const void* kernel, unsigned blocks, unsigned threads
   return cudaLaunchKernelExC(&config, kernel, const_cast<void**>(arguments));
 }
 
+// Kernels that follow one another closely should divide a processor's memory into cache and shared
+// memory in the same way: between different ways it must first run empty.
+inline Status divide_memory_evenly(const void* kernel) {
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 50);
+}
+
 struct DeviceFacts {
   char name[256];
   int processors;
@@ -191,9 +197,27 @@ __device__ inline void stage_vector(void* shared, const void* global) {
 #endif
 }
 
-__device__ inline void wait_for_predecessor() {
+// Once every block has said this (or ended), a successor that was launched early may take its place.
+__device__ inline void let_successor_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+// Waits until all work before this kernel is done and its writes can be seen. What `known` depends on
+// is computed before: left to itself, the compiler begins with the wait and computes afterwards. The
+// condition is always true (blocks have more than one thread), which the compiler does not know.
+__device__ inline void wait_when_known(uint32_t known) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("{\n.reg .pred p;\nsetp.lt.u32 p, %0, %1;\n@p griddepcontrol.wait;\n}" ::"r"(known & 1),
+               "r"(blockDim.x)
+               : "memory");
+#endif
+}
+
+__device__ inline void wait_for_predecessor() {
+#if __CUDA_ARCH__ >= 900
+  let_successor_start();
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }

@@ -1,0 +1,79 @@
+// The small gemm schedule: one block of threads for one tile of C, the whole product in one launch.
+//
+// What counts here is latency, on the host (a kernel argument of a few words, nothing looked up) and
+// on the device (every operand is fetched as it lies in memory, all of a short k at once).
+// Law: over all blocks every tile of every matrix of the batch is visited exactly once.
+// C++17, constexpr where the kernel shares it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "backends/gpu/fast_divide.h"
+#include "plan/gemm_plan.h"
+
+namespace infini::nvidia {
+
+// The extents of C's tiles. Every type has kernels for small tiles; all but f64 have them for large ones.
+struct SmallTile {
+  int rows, cols;
+};
+constexpr SmallTile small_tile{16, 16}, large_tile_16_bit{32, 32}, large_tile_f32{16, 32};
+
+constexpr int small_line_bytes = 128;  // of k at a time
+
+// A or B. x is the direction that is not k: rows of A, columns of B. Steps are bytes per element.
+// k_inside says along which of the two directions the operand lies in shared memory.
+struct SmallOperand {
+  int32_t x_step, k_step, batch_step;
+  bool k_inside;
+};
+
+struct SmallGemm {
+  int32_t m, n, k;
+  gpu::FastDivisor tile_rows, tile_cols;  // of one matrix, in tiles
+  SmallOperand a, b;
+  int32_t c_row_step, c_col_step, c_batch_step;
+  bool c_is_f32;  // else C has A's type
+};
+static_assert(sizeof(SmallGemm) <= 128, "the driver copies arguments with every launch");
+
+// Where a block's tile begins.
+struct SmallPlace {
+  int32_t batch, row, col;
+};
+
+constexpr SmallPlace place_tile(const SmallGemm& s, uint32_t block, const SmallTile& tile) {
+  SmallPlace place{0, 0, 0};
+  place.col = static_cast<int32_t>(gpu::take_digit(block, s.tile_cols)) * tile.cols;
+  place.row = static_cast<int32_t>(gpu::take_digit(block, s.tile_rows)) * tile.rows;
+  place.batch = static_cast<int32_t>(block);
+  return place;
+}
+
+// What a kernel is launched with.
+struct SmallLaunch {
+  SmallGemm gemm;
+  SmallTile tile;
+  uint32_t blocks;
+  int pieces;               // of k, small_line_bytes each
+  bool swapped;             // a and b have changed places: C is computed transposed
+  uint32_t a_bits, b_bits;  // see unit_of()
+};
+
+// The widest word of up to 16 bytes that every fetch from an operand may use, given its base.
+constexpr int unit_of(uint32_t bits, uintptr_t base) {
+  const auto all = static_cast<uint32_t>(base) | bits;
+  return static_cast<int>(all & (~all + 1));
+}
+
+// Nothing when byte offsets do not fit into 31 bits. `processors` are to be kept busy.
+std::optional<SmallLaunch> make_small_gemm(const GemmPlan& plan, int processors);
+
+// Whether that is at least as fast as cuBLASLt, as measured on an H200.
+bool small_gemm_pays(const GemmPlan& plan, int processors);
+
+std::string to_string(const SmallLaunch& launch);
+
+}  // namespace infini::nvidia
