@@ -8,7 +8,7 @@
 
 namespace infinicore::detail {
 
-constexpr size_t most_lanes = 4;
+constexpr size_t most_lanes = 8;
 
 struct LaneStep {
   size_t lane;
