@@ -86,18 +86,15 @@ struct Flip {
   const char* src;
 };
 
-// How `ways` loads become one vector of every ways-th element; none reads past the last one used.
+// How `ways` loads become one vector of every ways-th element.
 template <int word>
 struct StepPicks {
   constexpr explicit StepPicks(int ways) {
-    const int64_t last = 64 * ways - (ways - 1) * word - 64;
-    for (int j = 0; j < ways; ++j) from[j] = 64 * j < last ? 64 * j : last;
     for (int64_t i = 0; i < 64 / word; ++i) {
       const int64_t byte = i * ways * word;
-      picks[byte / 64].set(i, (byte - from[byte / 64]) / word);
+      picks[byte / 64].set(i, byte % 64 / word);
     }
   }
-  int64_t from[max_ways] = {};
   Picks<word> picks[max_ways];
 };
 
@@ -114,8 +111,10 @@ struct Step {
     const char* p = src + i * ways * word;
     if (fetch != 0) __builtin_prefetch(p + fetch);
     __m512i v = _mm512_setzero_si512();
-    for (int j = 0; j < ways; ++j) v = table.picks[j].apply(v, load(p + table.from[j]));
-    return v;
+    for (int j = 0; j < ways - 1; ++j) v = table.picks[j].apply(v, load(p + 64 * j));
+    // Nothing is read behind the last element that is used.
+    const __mmask64 used = low_bits(64 - (ways - 1) * word);
+    return table.picks[ways - 1].apply(v, _mm512_maskz_loadu_epi8(used, p + 64 * (ways - 1)));
   }
   static constexpr StepPicks<word> table{ways};
   const char* src;

@@ -107,13 +107,14 @@ class Tiles final : public Kernel {
     const int64_t unit = line_bytes / schedule_.word, rows = schedule_.row_count;
     NestCursor outer(schedule_.outer, 0);
     for (int64_t i = 0; i < schedule_.outer_count; ++i, outer.advance()) {
-      panel.dst = dst + outer.dst;
-      panel.src = src + outer.src;
-      for (int64_t row = 0; row < rows; row += unit, panel.dst += line_bytes) {
-        panel.src_of_row = src_of_row == nullptr ? nullptr : src_of_row + row;
-        panel.rows = static_cast<int>(std::min(unit, rows - row));
+      for (int64_t row = 0; row < rows; row += unit) {
+        // The last panel overlaps its neighbour rather than be a narrow one.
+        const int64_t first = row + unit > rows && rows > unit ? rows - unit : row;
+        panel.dst = dst + outer.dst + first * schedule_.word;
+        panel.src = src + outer.src + first * panel.row_step;
+        panel.src_of_row = src_of_row == nullptr ? nullptr : src_of_row + first;
+        panel.rows = static_cast<int>(std::min(unit, rows - first));
         kernels_.cached(panel);
-        panel.src += unit * panel.row_step;
       }
     }
   }

@@ -166,6 +166,19 @@ inline void run_edge(const Panel& p, const char* const* rows, int part, int64_t 
   }
 }
 
+// All columns of a part that has all its rows: what is left beside whole blocks is done by a last block
+// that overlaps its neighbour. Returns the columns done, all of them unless they are fewer than a block.
+template <class V, int word, class Emit>
+inline int64_t walk_overlapping(const Panel& p, const char* const* rows, int part, Emit emit) {
+  constexpr int L = 16 / word;
+  const int64_t c = walk_blocks<V, word, V::lanes == 4>(p, rows, part, emit);
+  if (c == p.columns || p.columns < L) return c;
+  typename V::type v[L];
+  load_whole_block<V, word>(v, rows, (p.columns - L) * word);
+  emit(p.columns - L, v, nothing);
+  return p.columns;
+}
+
 // Vectors of fewer lanes than a line has take a panel in parts.
 template <class V, int word>
 void run_cached(const Panel& p) {
@@ -176,11 +189,10 @@ void run_cached(const Panel& p) {
     char* const dst = p.dst + part * full;
     int64_t c = 0;
     if (bytes == full && p.dst_of_column == nullptr)
-      c = walk_blocks<V, word, V::lanes == 4>(p, rows.at, part,
-                                              lines_apart<V, word>(dst, p.column_step));
+      c = walk_overlapping<V, word>(p, rows.at, part, lines_apart<V, word>(dst, p.column_step));
     else if (bytes == full)
-      c = walk_blocks<V, word, V::lanes == 4>(p, rows.at, part,
-                                              lines_of<V, word, false>(dst, p.dst_of_column));
+      c = walk_overlapping<V, word>(p, rows.at, part,
+                                    lines_of<V, word, false>(dst, p.dst_of_column));
     run_edge<V, word, false>(p, rows.at, part, c, bytes);
   }
 }
