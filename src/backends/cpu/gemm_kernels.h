@@ -72,6 +72,7 @@ struct SkinnyCall {
   int64_t b_step;
   T* sum;
   int64_t sum_row;
+  int64_t ahead;  // along: bytes from a place in B to one that comes nearer when it is read
 };
 
 template <class T>

@@ -103,7 +103,7 @@ constexpr int high_index(int lane) { return lane & half ? lanes + lane : lane + 
 
 // Exchanges the off-diagonal half×half blocks of each 2half×2half block.
 template <class T, int half, int... lane>
-void exchange(Vec<T> (&v)[sizeof...(lane)], std::integer_sequence<int, lane...>) {
+[[gnu::always_inline]] inline void exchange(Vec<T> (&v)[sizeof...(lane)], std::integer_sequence<int, lane...>) {
   constexpr int lanes = sizeof...(lane);
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) {
@@ -115,7 +115,7 @@ void exchange(Vec<T> (&v)[sizeof...(lane)], std::integer_sequence<int, lane...>)
 }
 
 template <class T>
-void transpose(Vec<T> (&v)[Simd<T>::lanes]) {
+[[gnu::always_inline]] inline void transpose(Vec<T> (&v)[Simd<T>::lanes]) {
   constexpr auto lanes = std::make_integer_sequence<int, Simd<T>::lanes>{};
   exchange<T, 1>(v, lanes);
   if constexpr (Simd<T>::lanes > 2) exchange<T, 2>(v, lanes);
@@ -134,6 +134,9 @@ void pack_columns(const char* src, int64_t col_step, int64_t count, int64_t k, T
 #pragma GCC unroll 16
     for (int j = 0; j < lanes; ++j)
       v[j] = j < count ? wide(reinterpret_cast<const S*>(src + j * col_step) + p) : Vec<T>{};
+#pragma GCC unroll 16
+    for (int j = 0; j < lanes; ++j)  // the columns that follow, most likely
+      __builtin_prefetch(reinterpret_cast<const S*>(src + (lanes + j) * col_step) + p);
     transpose<T>(v);
 #pragma GCC unroll 16
     for (int j = 0; j < lanes; ++j) store(dst + (p + j) * dst_row, v[j]);
@@ -254,7 +257,10 @@ void dots(const SkinnyCall<T>& call, int64_t column) {
   for (; p + lanes <= call.k; p += lanes) {
     Vec<T> right[cols];
 #pragma GCC unroll 8
-    for (int j = 0; j < cols; ++j) right[j] = wide(b[j] + p);
+    for (int j = 0; j < cols; ++j) {
+      right[j] = wide(b[j] + p);
+      __builtin_prefetch(reinterpret_cast<const char*>(b[j] + p) + call.ahead);
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
       const Vec<T> left = load(call.a + i * call.a_row + p);

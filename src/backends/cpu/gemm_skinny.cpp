@@ -17,6 +17,7 @@ constexpr int64_t sum_bytes = 24 << 10;         // a stretch of columns whose su
 constexpr int64_t reread_bytes = 64 << 10;      // columns that later rows of A read again
 constexpr double bytes_per_thread = 128 << 10;  // of B; below this a thread does not pay
 constexpr int64_t most_rows_across = 8, most_rows_along = 16;
+constexpr int64_t cols_ahead = 4;   // of a B that is read along its columns once: 3 to 10 % at M = 1
 constexpr int64_t rows_reread = 8;  // of B, which later rows of A read again across
 
 enum class Walk { none, across, along };  // the contiguous direction of B: its rows or its columns
@@ -50,6 +51,7 @@ class Skinny final : public CpuGemm {
     cols_at_once_ = once || walk_ == Walk::across
                         ? cols_
                         : round_up(std::min(cols_, reread_bytes / column_bytes + 1), 4);
+    ahead_ = once ? cols_ahead * plan_.b.col_step : 0;
     depth_at_once_ = once || walk_ == Walk::along ? plan_.k : rows_reread;
     a_row_ = round_up(plan_.k, pad);
     a_bytes_ = plan_.m * a_row_ * int64_t{sizeof(T)};
@@ -103,7 +105,7 @@ class Skinny final : public CpuGemm {
               {std::min(depth_at_once_, plan_.k - k), std::min(cols_at_once_, cols - first),
                a + row * a_row_ + k, a_row_, b + first * plan_.b.col_step + k * plan_.b.row_step,
                across ? plan_.b.row_step : plan_.b.col_step, sums + row * sum_row + first,
-               sum_row});
+               sum_row, ahead_});
         }
     kernels_.finish[memory_index(plan_.c.dtype)](
         {sums, sum_row, plan_.m, cols, p.c + batch * plan_.c.batch_step + col * plan_.c.col_step,
@@ -115,7 +117,7 @@ class Skinny final : public CpuGemm {
   bool swapped_ = false;
   int threads_ = 1;
   int64_t cols_ = 0, cols_at_once_ = 0, depth_at_once_ = 0, a_row_ = 0, a_bytes_ = 0,
-          scratch_bytes_ = 0;
+          scratch_bytes_ = 0, ahead_ = 0;
 };
 
 }  // namespace
