@@ -20,6 +20,7 @@ namespace {
 
 constexpr int64_t wanted_blocks = 16;
 constexpr double least_flops = 4.0e6;  // of a block
+constexpr int64_t block_unit = 16;     // edges of blocks are multiples of it
 
 // C must have unit columns; one with unit rows is computed transposed.
 GemmPlan orient(const GemmPlan& plan) {
@@ -48,6 +49,16 @@ bool can(const GemmLibrary& library, const GemmPlan& original) {
 bool is_forced(const char* name) {
   const char* wanted = std::getenv("INFINI_GEMM");
   return wanted != nullptr && std::strcmp(wanted, name) == 0;
+}
+
+// Measured ahead of the candidates behind it (docs/benchmarks-gemm.md): f32 of the middle sizes, row by
+// row in memory and without odd edges. INFINI_CPU_ISA asks for our kernels.
+bool onednn_leads(const GemmPlan& plan) {
+  const auto is_middle = [](int64_t extent) { return extent >= 192 && extent <= 768 && extent % 32 == 0; };
+  const bool rows = plan.a.col_step == sizeof(float) && plan.b.col_step == sizeof(float);
+  return plan.a.dtype == INFINI_DTYPE_F32 && rows && is_middle(plan.m) && is_middle(plan.n) &&
+         plan.k >= 96 && plan.k <= 768 && plan.k % 32 == 0 && isa() == Isa::avx512 &&
+         std::getenv("INFINI_CPU_ISA") == nullptr;
 }
 
 template <class T>
@@ -97,8 +108,8 @@ class LibraryGemm final : public CpuGemm {
              static_cast<double>(plan_.k);
     };
     while (blocks() < wanted_blocks && flops() >= 2 * least_flops) {
-      if (rows_ >= 2 * library_.least_rows) rows_ = ceil_div(rows_, 2);
-      else if (cols_ >= 2 * library_.least_cols) cols_ = ceil_div(cols_, 2);
+      if (rows_ >= 2 * library_.least_rows) rows_ = round_up(ceil_div(rows_, 2), block_unit);
+      else if (cols_ >= 2 * library_.least_cols) cols_ = round_up(ceil_div(cols_, 2), block_unit);
       else break;
     }
   }
@@ -145,7 +156,7 @@ std::unique_ptr<GemmKernel> make_openblas(const infini::Device&, const GemmPlan&
 }
 
 bool fits_onednn(const infini::Device&, const GemmPlan& plan) {
-  return is_forced("onednn") && can(onednn(), plan);
+  return (is_forced("onednn") || onednn_leads(plan)) && can(onednn(), plan);
 }
 
 std::unique_ptr<GemmKernel> make_onednn(const infini::Device&, const GemmPlan& plan) {
