@@ -65,7 +65,7 @@ class Fetcher {
       singly(piece + to_);
     } else {
 #pragma unroll 1
-      for (int i = 0; i < words * (16 / unit_); ++i) {
+      for (int i = 0, bytes = 16 * words; bytes > 0; ++i, bytes -= unit_) {
         const uint32_t to = piece + to_ + i * to_step_;
         const char* from = from_ + i * line_step_;
         if (unit_ == 16) fetch<16>(to, from, has(i));
