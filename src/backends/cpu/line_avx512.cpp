@@ -43,6 +43,9 @@ struct Picks {
 
 __m512i load(const char* p) { return _mm512_loadu_si512(p); }
 
+// Bytes from asking for a line past the cache to using it, where several places are read in turns.
+constexpr int64_t fetched_ahead = 512;
+
 template <int word>
 struct Copy {
   static constexpr int64_t streams = 1;  // what is long is copied in pages, see below
@@ -106,10 +109,13 @@ struct Step {
   void move_to(const Line& line, int64_t turn) {
     src = line.src;
     fetch = line.repeat == 1 || turn >= ways ? 0 : line.count * ways * word + 64 * turn;
+    streamed = line.streamed;
   }
   __m512i at(int64_t i) const {
     const char* p = src + i * ways * word;
     if (fetch != 0) __builtin_prefetch(p + fetch);
+    else if (streamed)
+      for (int j = 0; j < ways; ++j) __builtin_prefetch(p + fetched_ahead + 64 * j);
     __m512i v = _mm512_setzero_si512();
     for (int j = 0; j < ways - 1; ++j) v = table.picks[j].apply(v, load(p + 64 * j));
     // Nothing is read behind the last element that is used.
@@ -119,13 +125,15 @@ struct Step {
   static constexpr StepPicks<word> table{ways};
   const char* src;
   int64_t fetch = 0;
+  bool streamed = false;
 };
 
 // Of each plane only the elements that are used are read.
 template <int word>
 struct Weave {
   static constexpr int64_t streams = 2;
-  explicit Weave(const Line& line) : src(line.src), plane(line.plane_step), ways(line.ways) {
+  explicit Weave(const Line& line)
+      : src(line.src), plane(line.plane_step), ways(line.ways), streamed(line.streamed) {
     for (int64_t phase = 0; phase < ways; ++phase) {
       for (int64_t i = 0; i < 64 / word; ++i)
         picks[phase][(phase + i) % ways].set(i, (phase + i) / ways);
@@ -138,12 +146,15 @@ struct Weave {
     const int64_t phase = i % ways;
     const char* p = src + i / ways * word;
     __m512i v = _mm512_setzero_si512();
-    for (int64_t c = 0; c < ways; ++c)
+    for (int64_t c = 0; c < ways; ++c) {
+      if (streamed) __builtin_prefetch(p + c * plane + fetched_ahead);
       v = picks[phase][c].apply(v, _mm512_maskz_loadu_epi8(reads[phase], p + c * plane));
+    }
     return v;
   }
   const char* src;
   int64_t plane, ways;
+  bool streamed;
   __mmask64 reads[max_ways];
   Picks<word> picks[max_ways][max_ways];
 };
