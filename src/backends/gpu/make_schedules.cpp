@@ -84,8 +84,8 @@ std::optional<ScatterSchedule> make_scatter_schedule(const UnitNest& nest) {
     if (s.depth == max_grid_loops || !grow(rows, loop.extent)) return std::nullopt;
     s.loops[s.depth++] = grid_loop(loop.extent, loop.dst_step, loop.src_step);
   }
-  const int64_t part = std::min<int64_t>(inner.extent, scatter_units);
-  const int64_t segments = ceil_div(inner.extent, part), per_block = scatter_units / part;
+  const int64_t share = scatter_units(nest.unit), part = std::min(inner.extent, share);
+  const int64_t segments = ceil_div(inner.extent, part), per_block = share / part;
   int64_t blocks = ceil_div(rows, per_block);
   if (!grow(blocks, segments)) return std::nullopt;
   s.unit = nest.unit;

@@ -19,6 +19,7 @@ static_assert(transpose_threads == 1 << thread_bits);
 constexpr int64_t longest_window = int64_t{vector_bytes} << thread_bits;
 constexpr int64_t longest_image = longest_window, usual_image = 256;
 constexpr uint32_t sector_bytes = 32;  // what memory is written by
+constexpr uint32_t bank_bytes = 128;   // what shared memory gives at a time
 // A longer chain brings nothing.
 constexpr int64_t short_chain_bytes = 256, most_chain_bytes = 4096;
 
@@ -150,11 +151,17 @@ class Maker {
     const int64_t units = vector_bytes / nest_.unit;
     s.row_lane_bits = bits_for(s.row_pitch / vector_bytes);
     s.group_bits = bits_for(units);
-    // The rows of a vector take an odd number of 16 bytes: 8 vectors begin in 8 different quarters.
-    s.group_skew = units * s.row_pitch / vector_bytes % 2 == 0 ? vector_bytes : 0;
     s.v_bits = bits_for(s.window / units);
     s.v_low_bits = std::min<uint32_t>(3, s.v_bits);
-    s.c_low_bits = std::min(5 - s.v_low_bits, thread_bits - s.v_bits);
+    s.c_low_bits = std::min(bits_for(model_.warp_threads) - s.v_low_bits, thread_bits - s.v_bits);
+    s.by_words =
+        nest_.unit < 4 && s.rows_even && s.lead_rows == 0 && columns_ % (4 / nest_.unit) == 0;
+    // The rows of a vector take an odd number of 16 bytes: 8 vectors begin in 8 different quarters.
+    s.group_skew = units * s.row_pitch / vector_bytes % 2 == 0 ? vector_bytes : 0;
+    // By words: the banks of one vector's threads are followed by those of the next vector's.
+    if (s.by_words)
+      s.group_skew =
+          ((bank_bytes >> s.v_low_bits) - static_cast<uint32_t>(units) * s.row_pitch) % bank_bytes;
   }
 
   bool lay_grid() {

@@ -36,21 +36,31 @@ void Interpreter::load_transposed(const TransposeSchedule& s, const TransposePla
   }
 }
 
+// One vector of the window of column c's run.
+void Interpreter::store_window(const TransposeSchedule& s, const TransposePlace& place,
+                               uint32_t vector, uint32_t c) {
+  const auto units = static_cast<uint32_t>(vector_bytes / s.unit);
+  const int64_t run =
+      dst_base_ + place.dst + chain_step(s.column, s.column_depth, place.first_column + c);
+  const uint32_t lead = window_lead(s, static_cast<uintptr_t>(run));
+  const uint32_t row = vector * units + s.lead_rows - lead;
+  const int64_t first = int64_t{place.window_begin} + vector * units - lead;
+  store_vector(s.positions, s.unit, run + first * s.unit, first, [&](int k) {
+    const uint32_t at = row + static_cast<uint32_t>(k);
+    const int shift = s.rows_even ? 0 : misalignment(transpose_row(s, place, at));
+    return int64_t{transpose_image(s, at)} + shift + c * s.unit;
+  });
+}
+
 void Interpreter::store_transposed(const TransposeSchedule& s, const TransposePlace& place,
                                    uint32_t number) {
-  const int units = vector_bytes / s.unit;
-  const WindowPlace thread = place_in_window(s, number);
-  for (uint32_t c = thread.column; c < place.columns; c += transpose_threads >> s.v_bits) {
-    const int64_t run =
-        dst_base_ + place.dst + chain_step(s.column, s.column_depth, place.first_column + c);
-    const uint32_t lead = window_lead(s, static_cast<uintptr_t>(run));
-    const uint32_t row = thread.vector * static_cast<uint32_t>(units) + s.lead_rows - lead;
-    const int64_t first = int64_t{place.window_begin} + thread.vector * units - lead;
-    store_vector(s.positions, s.unit, run + first * s.unit, first, [&](int k) {
-      const uint32_t at = row + static_cast<uint32_t>(k);
-      const int shift = s.rows_even ? 0 : misalignment(transpose_row(s, place, at));
-      return int64_t{transpose_image(s, at)} + shift + c * s.unit;
-    });
+  const ThreadPlace thread = split_thread(s, number);
+  const auto runs = static_cast<uint32_t>(s.by_words ? 4 / s.unit : 1);  // of a thread
+  for (uint32_t group = thread.run * runs; group < place.columns;
+       group += (transpose_threads >> s.v_bits) * runs) {
+    if (s.by_words && (group + runs > place.columns || s.lead_rows > 0 || !s.rows_even))
+      fault("the runs of a word do not lie side by side");
+    for (uint32_t c = group; c < group + runs; ++c) store_window(s, place, thread.vector, c);
   }
 }
 

@@ -72,52 +72,41 @@ __device__ void move_partial(char* interleaved, char* plane, int64_t plane_step,
 }
 
 template <int unit, int planes>
-__device__ void split_chunks(const PlanesPlace& place, char* shared, char* plane, int64_t step) {
+__device__ void split_chunk(const PlanesPlace& place, char* shared, char* plane, int64_t step) {
   constexpr uint32_t units = vector_bytes / unit;
+  const uint32_t chunk = threadIdx.x, unit_at = chunk * units;
+  char* from = shared + chunk * planes * vector_bytes;
+  if (unit_at + units <= place.units) {
+    Chunk<planes> in;
 #pragma unroll
-  for (int n = 0; n < thread_chunks; ++n) {
-    const uint32_t chunk = threadIdx.x + n * plane_threads, unit_at = chunk * units;
-    char* from = shared + chunk * planes * vector_bytes;
-    if (unit_at + units <= place.units) {
-      Chunk<planes> in;
+    for (int k = 0; k < planes; ++k) in.put_vector(k, load_vector(from + k * vector_bytes));
+    const Chunk<planes> out = sort_units<unit, planes, false>(in);
 #pragma unroll
-      for (int k = 0; k < planes; ++k) in.put_vector(k, load_vector(from + k * vector_bytes));
-      const Chunk<planes> out = sort_units<unit, planes, false>(in);
-#pragma unroll
-      for (int k = 0; k < planes; ++k)
-        store_vector(plane + k * step + chunk * vector_bytes, out.vector(k));
-    } else if (unit_at < place.units) {
-      move_partial<unit, planes, false>(from, plane + chunk * vector_bytes, step,
-                                        place.units - unit_at);
-    }
+    for (int k = 0; k < planes; ++k)
+      store_vector(plane + k * step + chunk * vector_bytes, out.vector(k));
+  } else if (unit_at < place.units) {
+    move_partial<unit, planes, false>(from, plane + chunk * vector_bytes, step,
+                                      place.units - unit_at);
   }
 }
 
 template <int unit, int planes>
-__device__ void join_chunks(const PlanesPlace& place, char* shared, const char* plane,
-                            int64_t step) {
+__device__ void join_chunk(const PlanesPlace& place, char* shared, const char* plane,
+                           int64_t step) {
   constexpr uint32_t units = vector_bytes / unit;
-  Chunk<planes> in[thread_chunks];
-#pragma unroll
-  for (int n = 0; n < thread_chunks; ++n) {
-    const uint32_t chunk = threadIdx.x + n * plane_threads;
-    if (chunk * units + units > place.units) continue;
+  const uint32_t chunk = threadIdx.x, unit_at = chunk * units;
+  char* to = shared + chunk * planes * vector_bytes;
+  if (unit_at + units <= place.units) {
+    Chunk<planes> in;
 #pragma unroll
     for (int k = 0; k < planes; ++k)
-      in[n].put_vector(k, load_vector(plane + k * step + chunk * vector_bytes));
-  }
+      in.put_vector(k, load_vector(plane + k * step + chunk * vector_bytes));
+    const Chunk<planes> out = sort_units<unit, planes, true>(in);
 #pragma unroll
-  for (int n = 0; n < thread_chunks; ++n) {
-    const uint32_t chunk = threadIdx.x + n * plane_threads, unit_at = chunk * units;
-    char* to = shared + chunk * planes * vector_bytes;
-    if (unit_at + units <= place.units) {
-      const Chunk<planes> out = sort_units<unit, planes, true>(in[n]);
-#pragma unroll
-      for (int k = 0; k < planes; ++k) store_vector(to + k * vector_bytes, out.vector(k));
-    } else if (unit_at < place.units) {
-      move_partial<unit, planes, true>(to, const_cast<char*>(plane) + chunk * vector_bytes, step,
-                                       place.units - unit_at);
-    }
+    for (int k = 0; k < planes; ++k) store_vector(to + k * vector_bytes, out.vector(k));
+  } else if (unit_at < place.units) {
+    move_partial<unit, planes, true>(to, const_cast<char*>(plane) + chunk * vector_bytes, step,
+                                     place.units - unit_at);
   }
 }
 
@@ -131,7 +120,7 @@ __global__ void __launch_bounds__(plane_threads, resident_blocks(4, plane_thread
   const int64_t plane = static_cast<int64_t>(place.first) * unit;
   wait_for_predecessor();
   if constexpr (joins) {
-    join_chunks<unit, planes>(place, shared, src + place.src + plane, s.plane_step);
+    join_chunk<unit, planes>(place, shared, src + place.src + plane, s.plane_step);
     __syncthreads();
     walk_interleaved<unit>(bytes, dst + place.dst + plane * planes, shared,
                            [](char* to, const char* from) { store_vector(to, load_vector(from)); });
@@ -140,7 +129,7 @@ __global__ void __launch_bounds__(plane_threads, resident_blocks(4, plane_thread
                            [](char* to, const char* from) { stage_vector(to, from); });
     stage_wait();
     __syncthreads();
-    split_chunks<unit, planes>(place, shared, dst + place.dst + plane, s.plane_step);
+    split_chunk<unit, planes>(place, shared, dst + place.dst + plane, s.plane_step);
   }
 }
 

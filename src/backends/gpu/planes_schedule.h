@@ -14,8 +14,7 @@
 namespace infini::gpu {
 
 constexpr int plane_threads = 256;
-constexpr int thread_chunks = 2;
-constexpr int block_chunks = plane_threads * thread_chunks;
+constexpr int block_chunks = plane_threads;  // one chunk per thread
 constexpr int min_planes = 2, max_planes = 4;
 
 struct PlanesSchedule {

@@ -154,9 +154,14 @@ inline constexpr Kernel<TransposeSchedule> transpose_kernels[] = {
     move_transposed<1, rows_even>, move_transposed<2, rows_even>, move_transposed<4, rows_even>,
     move_transposed<8, rows_even>, move_transposed<16, rows_even>};
 
+inline constexpr Kernel<TransposeSchedule> transpose_by_words[] = {move_transposed<1, true, true>,
+                                                                   move_transposed<2, true, true>};
+
 inline std::unique_ptr<Prepared> prepare(const TransposeSchedule& s, bool bases_aligned,
                                          Launcher launcher) {
-  const auto* kernels = s.rows_even ? transpose_kernels<true> : transpose_kernels<false>;
+  const auto* kernels = s.by_words    ? transpose_by_words
+                        : s.rows_even ? transpose_kernels<true>
+                                      : transpose_kernels<false>;
   return std::make_unique<Scheduled<TransposeSchedule>>(
       s, Scheduled<TransposeSchedule>::Launch{"transpose", for_unit(kernels, s.unit), s.tiles,
                                               transpose_threads, s.shared_bytes,

@@ -12,7 +12,10 @@ namespace infini::gpu {
 
 constexpr int scatter_threads = 256;
 constexpr int scatter_batch = 8;  // units that a thread has in flight
-constexpr int scatter_units = scatter_threads * scatter_batch;
+constexpr int scatter_round = scatter_threads * scatter_batch;
+
+// What one block takes: at least 8 KB, since a block's life costs more than a few small words.
+constexpr int scatter_units(int unit) { return scatter_round * (unit < 4 ? 4 / unit : 1); }
 
 struct ScatterSchedule {
   int32_t unit, depth;

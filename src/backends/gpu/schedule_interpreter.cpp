@@ -257,7 +257,7 @@ void Interpreter::run(const RowSchedule& s) {
 void Interpreter::run(const ScatterSchedule& s) {
   for (uint32_t number = 0; number < s.blocks; ++number) {
     const ScatterBlock block = place_scatter(s, number);
-    for (uint32_t i = 0; i < scatter_units && i < block.count; ++i) {
+    for (uint32_t i = 0; i < block.count; ++i) {
       const ScatterPlace at = place_in_block(s, block, i);
       if (at.unit >= s.row_units) continue;
       const RowPlace row = place_row(s, block.first_row + at.row);

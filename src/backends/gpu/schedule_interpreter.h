@@ -58,6 +58,8 @@ class Interpreter {
   int64_t transpose_row(const TransposeSchedule& s, const TransposePlace& place,
                         uint32_t row) const;
   void load_transposed(const TransposeSchedule& s, const TransposePlace& place, uint32_t thread);
+  void store_window(const TransposeSchedule& s, const TransposePlace& place, uint32_t vector,
+                    uint32_t c);
   void store_transposed(const TransposeSchedule& s, const TransposePlace& place, uint32_t thread);
   void move_interleaved(const PlanesSchedule& s, const PlanesPlace& place, uint32_t at);
   void move_chunk(const PlanesSchedule& s, const PlanesPlace& place, uint32_t chunk);

@@ -97,7 +97,8 @@ TEST(Schedules, KeepTheLawOnRandomLayouts) {
       return list[random.between(0, std::size(list) - 1)];
     };
     const int unit = pick(units);
-    const DeviceModel model{static_cast<int>(pick(tiles)), 32768, random.one_in(2) ? 1 : 4096};
+    const DeviceModel model{static_cast<int>(pick(tiles)), 32768, random.one_in(2) ? 1 : 4096,
+                            32 << random.between(0, 2)};
     const std::string fault = judge(problem, unit, model);
     ASSERT_EQ(fault, "") << "layout " << i << ": " << to_text(problem) << ", unit <= " << unit
                          << ", tiles of " << model.tile_bytes;
@@ -129,7 +130,7 @@ TEST(Schedules, KeepTheLawOnPlanesAndOddTranspositions) {
           dtype + " " + rows + "x" + cols + " perm=1,0",
           dtype + " 3x" + rows + "x5x" + cols + " perm=3,2,1,0"}) {
       const auto problem = harness::parse_rearrange("rearrange " + text);
-      const DeviceModel model{i % 2 ? 1024 : 4096, 32768, i % 3 == 0 ? 1 : 4096};
+      const DeviceModel model{i % 2 ? 1024 : 4096, 32768, i % 3 == 0 ? 1 : 4096, 32 << i % 3};
       ASSERT_EQ(judge(problem, 16, model), "") << text;
     }
   }

@@ -45,20 +45,21 @@ bool append(TileLoop* walk, int32_t& depth, const TileLoop& loop) {
 
 class Layouter {
  public:
-  Layouter(const UnitNest& nest, const TileShape& shape)
+  Layouter(const UnitNest& nest, const TileShape& shape, const DeviceModel& model)
       : nest_(nest),
         shape_(shape),
+        model_(model),
         vector_units_(vector_bytes / nest.unit),
         run_cut_(cut_loop(shape.run_order, shape.run_length)),
         row_cut_(cut_loop(shape.row_order, shape.row_length)) {}
 
-  bool make(const DeviceModel& model) {
-    if (shape_.row_bytes > model.shared_bytes || !lay_grid() || !lay_walks()) return false;
+  bool make() {
+    if (shape_.row_bytes > model_.shared_bytes || !lay_grid() || !lay_walks()) return false;
     count_parts(0);
     count_parts(1);
     lay_images();
     lay_threads();
-    return lay_shared(model);
+    return lay_shared();
   }
 
   TileSchedule s{};
@@ -221,7 +222,7 @@ class Layouter {
     s.v_stride = static_cast<uint32_t>(periods > 0 ? periods * (period_ / vector_units_) : threads);
     s.v_image = static_cast<int32_t>(periods * period_image_);
     s.v_low_bits = std::min(3u, s.v_bits);
-    s.c_low_bits = std::min(2u, thread_bits - s.v_bits);
+    s.c_low_bits = std::min(bits_for(model_.warp_threads) - 3, thread_bits - s.v_bits);
     s.v_turn = runs_aligned() ? 0 : (1u << s.v_bits) - 1;
     s.one_step = vectors < s.v_stride;
     const bool rows_stay =
@@ -240,12 +241,12 @@ class Layouter {
   void use_table(int64_t vectors) {
     s.gather = Gather::table;
     s.v_low_bits = std::min(3u, bits_for(vectors + 1));
-    s.c_low_bits = 5 - s.v_low_bits;
+    s.c_low_bits = bits_for(model_.warp_threads) - s.v_low_bits;
     s.run_groups =
         make_fast_divisor(static_cast<uint32_t>(ceil_div(vectors + 1, int64_t{1} << s.v_low_bits)));
   }
 
-  bool lay_shared(const DeviceModel& model) {
+  bool lay_shared() {
     int64_t bytes = row_image(s, static_cast<uint32_t>(s.rows[0])) + vector_bytes;
     const auto reserve = [&](bool needed, int64_t size) {
       const auto at = static_cast<uint32_t>(bytes);
@@ -262,13 +263,14 @@ class Layouter {
     s.src_offset = nest_.src_offset;
     s.src_begin = nest_.src_bytes.begin;
     s.src_end = nest_.src_bytes.end;
-    return bytes <= model.shared_bytes;
+    return bytes <= model_.shared_bytes;
   }
 
   static constexpr int64_t uneven = 1;  // no multiple of anything that matters
 
   const UnitNest& nest_;
   const TileShape& shape_;
+  const DeviceModel& model_;
   int64_t vector_units_;
   int run_cut_, row_cut_;
   int64_t tiles_ = 1, period_ = 1, period_image_ = 0, period_step_ = 0;
@@ -278,8 +280,8 @@ class Layouter {
 
 std::optional<TileSchedule> lay_out_tile(const UnitNest& nest, const TileShape& shape,
                                          const DeviceModel& model) {
-  Layouter layouter(nest, shape);
-  if (!layouter.make(model)) return std::nullopt;
+  Layouter layouter(nest, shape, model);
+  if (!layouter.make()) return std::nullopt;
   return layouter.s;
 }
 

@@ -76,8 +76,7 @@ struct TileSchedule {
   FastDivisor row_group;
   uint32_t row_lane_bits;  // 2^row_lane_bits threads share a row
   int32_t rows_even;       // all rows of a tile have one alignment
-  // Threads in the store walk: bits of the thread number, from the lowest: vector, run, vector,
-  // run. Each goes on by v_stride vectors, whose images lie v_image bytes on. v_turn: threads start
+  // Threads in the store walk, see split_thread(). Each goes on by v_stride vectors, whose images lie v_image bytes on. v_turn: threads start
   // at this vector, so that the partial first and last meet in one group.
   uint32_t v_low_bits, c_low_bits, v_bits, v_stride, v_turn;
   int32_t v_image;
@@ -200,17 +199,23 @@ struct ThreadPlace {
   uint32_t vector, run;
 };
 
-constexpr ThreadPlace place_thread(const TileSchedule& s, uint32_t thread) {
+// Bits of the thread number, from the lowest: vector, run, vector, run.
+template <class Schedule>
+constexpr ThreadPlace split_thread(const Schedule& s, uint32_t thread) {
   const uint32_t v_low = thread & ((1u << s.v_low_bits) - 1);
   const uint32_t c_low = (thread >> s.v_low_bits) & ((1u << s.c_low_bits) - 1);
   const uint32_t rest = thread >> (s.v_low_bits + s.c_low_bits);
   const uint32_t v_high_bits = s.v_bits - s.v_low_bits;
   const uint32_t v_high = rest & ((1u << v_high_bits) - 1);
-  const uint32_t vector = (v_low | (v_high << s.v_low_bits)) + s.v_turn;
-  return {vector & ((1u << s.v_bits) - 1), c_low | ((rest >> v_high_bits) << s.c_low_bits)};
+  return {v_low | (v_high << s.v_low_bits), c_low | ((rest >> v_high_bits) << s.c_low_bits)};
 }
 
-// The store walk by table: how many groups of 32 threads' work there are, and what a thread takes
+constexpr ThreadPlace place_thread(const TileSchedule& s, uint32_t thread) {
+  const ThreadPlace place = split_thread(s, thread);
+  return {(place.vector + s.v_turn) & ((1u << s.v_bits) - 1), place.run};
+}
+
+// The store walk by table: how many groups of a warp's work there are, and what a thread takes
 // of one of them.
 constexpr uint32_t table_groups(const TileSchedule& s, const TilePlace& place) {
   const uint32_t runs_per_group = 1u << s.c_low_bits;

@@ -12,6 +12,7 @@ struct DeviceModel {
   int tile_bytes = 16384;    // bytes that one block moves, about
   int shared_bytes = 32768;  // shared memory that one block may use
   int many_tiles = 4096;     // so many that the last ones of a launch do not matter
+  int warp_threads = 32;     // threads that access memory together: a power of two from 32 to 128
 };
 
 struct TileShape {

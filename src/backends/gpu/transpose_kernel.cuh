@@ -43,12 +43,12 @@ class TransposeTile {
   }
 
   __device__ void store() const {
-    const WindowPlace thread = place_in_window(s_, threadIdx.x);
+    const ThreadPlace thread = split_thread(s_, threadIdx.x);
     const uint32_t stride = transpose_threads >> s_.v_bits;
     const int64_t step = s_.column[0].step;
-    char* run = dst_ + (place_.first_column + thread.column) * step;
+    char* run = dst_ + (place_.first_column + thread.run) * step;
     Window window;
-    for (uint32_t c = thread.column; c < place_.columns; c += stride, run += stride * step) {
+    for (uint32_t c = thread.run; c < place_.columns; c += stride, run += stride * step) {
       if (s_.column_depth > 1) run = dst_ + run_steps_[c];
       const uint32_t lead = window_lead(s_, reinterpret_cast<uintptr_t>(run));
       if (lead != window.lead) place_window(window, thread.vector, lead);
@@ -56,8 +56,49 @@ class TransposeTile {
     }
   }
 
+  // As store(), but a thread takes the runs of a whole word: their units are sorted in registers.
+  __device__ void store_by_words() const {
+    constexpr uint32_t runs = 4 / unit;
+    const ThreadPlace thread = split_thread(s_, threadIdx.x);
+    const uint32_t row = thread.vector * units, stride = (transpose_threads >> s_.v_bits) * runs;
+    const uint32_t first = place_.window_begin + row;
+    const unsigned char* from = images_ + transpose_image(s_, row);
+    for (uint32_t c = thread.run * runs; c < place_.columns; c += stride) {
+      if (first + units <= s_.positions) {
+        Vector values[runs];
+        gather_words(from + c * unit, values);
+#pragma unroll
+        for (uint32_t r = 0; r < runs; ++r) store_vector(run_of(c + r) + first * unit, values[r]);
+      } else {
+        for (uint32_t r = 0; r < runs; ++r)
+          for (uint32_t k = 0; first + k < s_.positions; ++k)
+            store_word<unit>(run_of(c + r) + (first + k) * unit,
+                             load_word<unit>(from + k * s_.row_pitch + (c + r) * unit));
+      }
+    }
+  }
+
  private:
   static constexpr int units = vector_bytes / unit;
+
+  __device__ char* run_of(uint32_t column) const {
+    return dst_ + (s_.column_depth > 1 ? run_steps_[column]
+                                       : (place_.first_column + column) * s_.column[0].step);
+  }
+
+  template <int runs>
+  __device__ void gather_words(const unsigned char* from, Vector (&values)[runs]) const {
+#pragma unroll
+    for (int word = 0; word < 4; ++word) {
+      uint32_t columns[runs];
+#pragma unroll
+      for (int k = 0; k < runs; ++k)
+        columns[k] = load_word<4>(from + (word * runs + k) * s_.row_pitch);
+      transpose_units<unit>(columns);
+#pragma unroll
+      for (int r = 0; r < runs; ++r) values[r].word[word] = columns[r];
+    }
+  }
 
   // A thread's vector of a run's window.
   struct Window {
@@ -144,7 +185,7 @@ class TransposeTile {
   char* dst_;
 };
 
-template <int unit, bool rows_even>
+template <int unit, bool rows_even, bool by_words = false>
 __global__ void __launch_bounds__(transpose_threads, resident_blocks(6, transpose_threads))
     move_transposed(const __grid_constant__ TransposeSchedule s, char* dst, const char* src) {
   extern __shared__ uint4 shared[];
@@ -154,7 +195,10 @@ __global__ void __launch_bounds__(transpose_threads, resident_blocks(6, transpos
   tile.load();
   stage_wait();
   __syncthreads();
-  tile.store();
+  if constexpr (by_words)
+    tile.store_by_words();
+  else
+    tile.store();
 }
 
 }  // namespace infini::gpu

@@ -35,12 +35,13 @@ struct TransposeSchedule {
   uint32_t window, stretch;     // positions and columns of one tile
   FastDivisor windows, stretches;
   uint32_t skew, lead_rows;
+  int32_t by_words;        // units of 1 or 2 bytes: 4 bytes of neighbouring runs at a time
   int32_t rows_even;       // all rows start at multiples of 16 bytes and are whole vectors long
   uint32_t row_lane_bits;  // 2^row_lane_bits threads share a row
   uint32_t row_pitch;      // of images
   uint32_t group_bits;     // 2^group_bits rows (the units of a vector) ...
   uint32_t group_skew;     // ... are followed by this many bytes, which spread the banks
-  uint32_t v_bits, v_low_bits, c_low_bits;  // threads in the store walk, see place_in_window()
+  uint32_t v_bits, v_low_bits, c_low_bits;  // threads in the store walk, see split_thread()
   // In shared memory: where rows and runs lie, if that takes more than one loop.
   uint32_t rows_at, runs_at;
   int64_t dst_offset, src_offset;
@@ -92,21 +93,6 @@ constexpr int64_t chain_step(const ChainLoop* loops, int depth, uint32_t number)
 
 constexpr uint32_t transpose_image(const TransposeSchedule& s, uint32_t row) {
   return row * s.row_pitch + (row >> s.group_bits) * s.group_skew;
-}
-
-// Threads in the store walk: bits of the thread number, from the lowest: vector, column, vector,
-// column.
-struct WindowPlace {
-  uint32_t vector, column;
-};
-
-constexpr WindowPlace place_in_window(const TransposeSchedule& s, uint32_t thread) {
-  const uint32_t v_low = thread & ((1u << s.v_low_bits) - 1);
-  const uint32_t c_low = (thread >> s.v_low_bits) & ((1u << s.c_low_bits) - 1);
-  const uint32_t rest = thread >> (s.v_low_bits + s.c_low_bits);
-  const uint32_t v_high_bits = s.v_bits - s.v_low_bits;
-  const uint32_t v_high = rest & ((1u << v_high_bits) - 1);
-  return {v_low | (v_high << s.v_low_bits), c_low | ((rest >> v_high_bits) << s.c_low_bits)};
 }
 
 // By how many units a run's window begins before window_begin.
