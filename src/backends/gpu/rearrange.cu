@@ -28,7 +28,7 @@ UnitNest nest_of(const Context& context, const RearrangePlan& plan) {
 DeviceModel model_for(const Context& context, const RearrangePlan& plan, int64_t most_bytes) {
   const int64_t share = moved_bytes(plan) / context.facts.processors;
   return {static_cast<int>(std::clamp(share, int64_t{least_tile_bytes}, most_bytes)),
-          shared_bytes_per_block};
+          shared_bytes_per_block, DeviceModel{}.many_tiles, warp_threads};
 }
 
 bool always(const Context&, const RearrangePlan&) { return true; }

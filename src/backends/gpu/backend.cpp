@@ -1,0 +1,21 @@
+// The table of a CUDA-like vendor that offers Rearrange alone.
+#include "contract/backend.h"
+
+#include "backends/gpu/device.h"
+#include "backends/gpu/rearrange.h"
+
+namespace infini {
+namespace {
+
+constinit const Backend backend{
+    .name = gpu::vendor_name,
+    .kind = gpu::vendor_kind,
+    .device_count = gpu::device_count,
+    .open = gpu::open_device,
+    .kernels = {.rearrange = gpu::make_rearrange},
+};
+
+}  // namespace
+}  // namespace infini
+
+const infini::Backend* infini_backend() { return &infini::backend; }

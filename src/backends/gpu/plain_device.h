@@ -1,0 +1,58 @@
+// What the shared device source needs of a vendor, in plain C++: for vendors of which we know no
+// better instruction. No warp intrinsics, no asynchronous copies.
+#pragma once
+
+#include <cstdint>
+
+namespace infini::gpu {
+
+// Nothing is taken for granted.
+template <class Properties>
+bool reads_host_memory(const Properties&) {
+  return false;
+}
+template <class Properties>
+bool can_launch_early(const Properties&) {
+  return false;
+}
+
+}  // namespace infini::gpu
+
+#include "backends/gpu/runtime_names.h"
+
+namespace infini::gpu {
+
+// What a block may use without asking on every chip of these vendors, and how much it moves at a
+// time.
+inline constexpr int shared_bytes_per_block = 32 * 1024;
+inline constexpr int tile_bytes = 16 * 1024, least_tile_bytes = 4 * 1024;
+inline constexpr int least_plane_bytes = 8 * 1024;
+// How many threads a processor can hold is not known: launch bounds ask for one block.
+inline constexpr int threads_per_processor = 256;
+
+inline Status launch_early(const void* kernel, unsigned blocks, unsigned threads,
+                           const void** arguments, size_t shared_bytes, Stream stream) {
+  return launch(kernel, blocks, threads, arguments, shared_bytes, stream);
+}
+
+#ifdef INFINI_DEVICE_CODE  // set for what the vendor's device compiler compiles
+#ifndef __grid_constant__
+#define __grid_constant__
+#endif
+
+__device__ inline void stage_vector(void* shared, const void* global) {
+  *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
+}
+__device__ inline void stage_wait() {}
+__device__ inline void wait_for_predecessor() {}
+
+__device__ inline uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector) {
+  const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
+  uint32_t result = 0;
+  for (int i = 0; i < 4; ++i)
+    result |= static_cast<uint32_t>(both >> (8 * (selector >> 4 * i & 7)) & 0xff) << 8 * i;
+  return result;
+}
+#endif
+
+}  // namespace infini::gpu
