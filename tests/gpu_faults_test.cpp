@@ -1,34 +1,15 @@
 // What goes wrong on a GPU: a status, words that carry the vendor's own, and a next call that
 // works. Runs on the device named by INFINI_TEST_DEVICE; skips with the reason when there is none.
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
-#include "base/device_kind.h"
-#include "tests/capi_support.h"
+#include "tests/gpu_fixture.h"
 
 namespace infini::test {
 namespace {
 
-class GpuFaults : public testing::Test {
+class GpuFaults : public GpuTestWithBuffers {
  protected:
-  void SetUp() override {
-    const char* name = std::getenv("INFINI_TEST_DEVICE");
-    kind_ = device_kind_from_name(name ? name : "nvidia");
-    char words[512] = "";
-    infinirtDescribeDevice(kind_, 0, words, sizeof words);
-    if (infinirtSetDevice(kind_, 0) != INFINI_STATUS_SUCCESS) GTEST_SKIP() << words;
-    ASSERT_OK(infinirtMalloc(&a_, bytes));
-    ASSERT_OK(infinirtMalloc(&b_, bytes));
-    ASSERT_OK(infinirtStreamCreate(&stream_));
-  }
-  void TearDown() override {
-    if (stream_ == nullptr) return;
-    infinirtSetDevice(kind_, 0);
-    EXPECT_OK(infinirtStreamDestroy(stream_));
-    EXPECT_OK(infinirtFree(a_));
-    EXPECT_OK(infinirtFree(b_));
-  }
+  GpuFaults() : GpuTestWithBuffers(512 * 512 * 4) {}
 
   static bool last_words_hold(const char* text) {
     return std::string(infiniGetLastErrorString()).find(text) != std::string::npos;
@@ -47,11 +28,6 @@ class GpuFaults : public testing::Test {
     for (size_t i = 0; i < back.size(); ++i)
       ASSERT_EQ(there[i % n * n + i / n], back[i]) << "element " << i;
   }
-
-  static constexpr size_t bytes = 512 * 512 * 4;
-  infiniDevice_t kind_ = INFINI_DEVICE_NVIDIA;
-  void *a_ = nullptr, *b_ = nullptr;
-  infinirtStream_t stream_ = nullptr;
 };
 
 // One operator of every size class: a tiny one, a large one, a plain copy.
@@ -71,6 +47,37 @@ TEST_F(GpuFaults, ADestroyedStreamIsRefused) {
       EXPECT_NE(INFINI_STATUS_SUCCESS, infinirtStreamDestroy(gone));
       expect_it_works(n);
     }
+  }
+}
+
+// Products small and large enough for every way of multiplying.
+TEST_F(GpuFaults, ADestroyedStreamIsRefusedByGemm) {
+  const Handle handle;
+  for (const size_t n : {size_t{8}, size_t{64}, size_t{256}}) {
+    const Tensor square({n, n});
+    infiniopGemmDescriptor_t gemm = nullptr;
+    const auto made =
+        infiniopCreateGemmDescriptor(handle.handle, &gemm, square.desc, square.desc, square.desc);
+    if (made == INFINI_STATUS_NOT_IMPLEMENTED) GTEST_SKIP() << infiniGetLastErrorString();
+    ASSERT_OK(made);
+    size_t workspace_bytes = 0;
+    ASSERT_OK(infiniopGetGemmWorkspaceSize(gemm, &workspace_bytes));
+    void *workspace = nullptr, *c = nullptr;
+    ASSERT_OK(infinirtMalloc(&workspace, workspace_bytes + 64));
+    ASSERT_OK(infinirtMalloc(&c, n * n * 4));
+    infinirtStream_t gone = nullptr;
+    ASSERT_OK(infinirtStreamCreate(&gone));
+    const auto run = [&] {
+      return infiniopGemm(gemm, workspace, workspace_bytes, c, a_, b_, 1, 0, gone);
+    };
+    EXPECT_OK(run());
+    ASSERT_OK(infinirtStreamDestroy(gone));
+    EXPECT_EQ(INFINI_STATUS_BAD_PARAM, run()) << n;
+    EXPECT_TRUE(last_words_hold("stream")) << infiniGetLastErrorString();
+    expect_it_works(n);
+    EXPECT_OK(infinirtFree(workspace));
+    EXPECT_OK(infinirtFree(c));
+    EXPECT_OK(infiniopDestroyGemmDescriptor(gemm));
   }
 }
 
@@ -117,7 +124,7 @@ TEST_F(GpuFaults, FreedMemoryIsRefused) {
 TEST_F(GpuFaults, MemoryOfAnotherDeviceIsRefused) {
   if (infinirtSetDevice(kind_, 1) != INFINI_STATUS_SUCCESS) GTEST_SKIP() << "needs two devices";
   void* far = nullptr;
-  ASSERT_OK(infinirtMalloc(&far, bytes));
+  ASSERT_OK(infinirtMalloc(&far, bytes_));
   ASSERT_OK(infinirtSetDevice(kind_, 0));
   const Handle handle;
   const Tensor dense({64, 64}), turned({64, 64}, {1, 64});

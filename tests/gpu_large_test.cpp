@@ -1,10 +1,8 @@
 // More than 2^31 elements on a GPU, judged by samples. Runs on the device named by
 // INFINI_TEST_DEVICE; skips with the reason when there is none or its memory is too small.
 #include <algorithm>
-#include <cstdlib>
 
-#include "base/device_kind.h"
-#include "tests/capi_support.h"
+#include "tests/gpu_fixture.h"
 
 namespace infini::test {
 namespace {
@@ -13,16 +11,13 @@ constexpr size_t period = 65521;  // a prime: no pitch divides it
 
 uint8_t value_at(size_t i) { return static_cast<uint8_t>(i % period * 31 + i % period / 251); }
 
-class GpuLarge : public testing::Test {
+class GpuLarge : public GpuTest {
  protected:
   void SetUp() override {
-    const char* name = std::getenv("INFINI_TEST_DEVICE");
-    const infiniDevice_t kind = device_kind_from_name(name ? name : "nvidia");
-    char words[512] = "";
-    infinirtDescribeDevice(kind, 0, words, sizeof words);
-    if (infinirtSetDevice(kind, 0) != INFINI_STATUS_SUCCESS) GTEST_SKIP() << words;
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
     size_t available = 0, total = 0;
-    ASSERT_OK(infinirtGetMemInfo(kind, 0, &available, &total));
+    ASSERT_OK(infinirtGetMemInfo(kind_, 0, &available, &total));
     if (available < size_t{9} << 30) GTEST_SKIP() << "needs 9 GiB, there are " << available;
   }
   void TearDown() override {
