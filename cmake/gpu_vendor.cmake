@@ -1,9 +1,10 @@
 # infini_add_gpu_vendor(NAME HOME dir COMPILER program IN folder RUNTIME library FLAGS ...): the shared GPU
 # source with the vendor.h of the current folder, by the vendor's compiler (HOME/folder/program) and
 # runtime (HOME/lib). Where the SDK is absent but nvcc is there, the vendor's names over CUDA take its
-# place (emulators/simt); such a module is for tests.
+# place (emulators/simt); such a module is for tests. ON_REQUEST: it is not part of `all`, since it
+# differs from another vendor's by its name alone.
 function(infini_add_gpu_vendor name)
-  cmake_parse_arguments(ARG "" "HOME;COMPILER;IN;RUNTIME" "FLAGS" ${ARGN})
+  cmake_parse_arguments(ARG "ON_REQUEST" "HOME;COMPILER;IN;RUNTIME" "FLAGS" ${ARGN})
   find_program(INFINI_${name}_COMPILER ${ARG_COMPILER} PATHS ${ARG_HOME}/${ARG_IN} NO_DEFAULT_PATH)
   find_library(INFINI_${name}_RUNTIME ${ARG_RUNTIME} PATHS ${ARG_HOME}/lib ${ARG_HOME}/lib64 NO_DEFAULT_PATH)
   set(compiler ${INFINI_${name}_COMPILER})
@@ -41,4 +42,7 @@ function(infini_add_gpu_vendor name)
   target_include_directories(infini-${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_include_directories(infini-${name} SYSTEM PRIVATE ${includes})
   target_link_options(infini-${name} PRIVATE -Wl,--no-undefined)
+  if(emulated AND ARG_ON_REQUEST)
+    set_target_properties(infini-${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
 endfunction()
