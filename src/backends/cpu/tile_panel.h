@@ -93,8 +93,8 @@ inline void fetch_rows(const char* src, const int64_t* next, int64_t at) {
 }
 
 // The same straight from the rows, for whole blocks of columns. Strips longer than this are followed
-// by the hardware, but not well where rows straddle lines: those are asked for some bytes ahead.
-constexpr int64_t longest_fetched = 2048, straddling_ahead = 256;
+// by the hardware.
+constexpr int64_t longest_fetched = 2048;
 
 constexpr auto nothing = [](int) {};  // between the columns that are written, see tile_stage.h
 
@@ -120,7 +120,6 @@ inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Em
   for (; c + L <= columns; c += L) {
     typename V::type v[L];
     if (next != nullptr) fetch_rows<word>(src, next, c * word);
-    else if (!in_pairs && p.stage != nullptr) fetch_rows<word>(src + straddling_ahead, p.src_of_row, c * word);
     load_whole_block<V, word>(v, rows, c * word);
     emit(c, v, nothing);
   }
