@@ -26,6 +26,7 @@ using amx::group, amx::side, amx::tile_elements;
 constexpr int64_t piece_groups = 16;  // 512 of k at a time
 constexpr int64_t most_rows = 512, most_cols = 512;
 constexpr double flops_per_thread = 8.0e6;
+constexpr int few_threads = 4;  // end nearly together anyway: fewer tasks pack less
 
 bool processor_says_so() {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -80,7 +81,8 @@ class Amx final : public CpuGemm {
                          static_cast<double>(plan_.n) * static_cast<double>(plan_.k);
     threads_ = static_cast<int>(
         std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
-    const int64_t wanted = threads_ == 1 ? 1 : flops > 64 * flops_per_thread ? 4 * threads_ : threads_;
+    const int64_t rounds = flops <= 64 * flops_per_thread ? 1 : threads_ <= few_threads ? 2 : 4;
+    const int64_t wanted = threads_ == 1 ? 1 : rounds * threads_;
     constexpr int64_t unit = 2 * side;
     while (rows_ > most_rows || cols_ > most_cols || tasks() < wanted) {
       if (rows_ <= unit && cols_ <= unit) break;

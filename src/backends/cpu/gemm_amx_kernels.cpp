@@ -87,6 +87,7 @@ void pack_tile_by_columns(const char* src, int64_t row_step, int64_t col_step, i
     if (j >= cols) continue;
     if (row_step == 2) {
       v[j] = load_masked(src + j * col_step, k);
+      _mm_prefetch(src + (side + j) * col_step, _MM_HINT_T1);  // of the next panel
     } else {
       pack_line(src + j * col_step, row_step, k, line);
       v[j] = _mm512_load_si512(line);
