@@ -335,6 +335,7 @@ void Blocked<T>::run_tiles(const Part& part, const Operands& x) const {
   call.b_row = panel_;
   call.a_row = plan_.a.row_step / int64_t{sizeof(T)};
   call.a_col = plan_.a.col_step / int64_t{sizeof(T)};
+  const TileKind kind = pack_a_ ? TileKind::packed : TileKind::fetching;
   const int64_t step = pack_a_ ? strip_step(part.length) : x.height * call.a_row;
   const int64_t most =
       std::max<int64_t>(1, most_group_bytes / (strip_step(part.length) * int64_t{sizeof(T)})) *
@@ -343,7 +344,7 @@ void Blocked<T>::run_tiles(const Part& part, const Operands& x) const {
     for (int64_t col = 0; col < x.cols; col += panel_) {
       call.cols = static_cast<int>(std::min(panel_, x.cols - col));
       call.b = x.b + col * depth_;
-      const auto& tiles = kernels_.tile[pack_a_][(call.cols - 1) / kernels_.lanes];
+      const auto& tiles = kernels_.tile[static_cast<int>(kind)][(call.cols - 1) / kernels_.lanes];
       for (int64_t row = top; row < std::min(x.rows, top + most); row += x.height) {
         call.a = x.a + row / x.height * step;
         look_ahead(call, x, col, (row - top) / x.height, top == 0);

@@ -12,6 +12,8 @@
 namespace infini::cpu {
 namespace {
 
+constexpr int plain = static_cast<int>(TileKind::plain),
+              fetching = static_cast<int>(TileKind::fetching);
 constexpr int64_t line_bytes = 64;
 constexpr int64_t most_b_bytes = 160 << 10;  // of the memory that B lies in
 constexpr int64_t short_row = 1024,          // bytes: rows that long and less crowd the first cache less
@@ -49,7 +51,7 @@ class Direct final : public CpuGemm {
     for (int64_t v = 1; v <= most_tile_vectors; ++v)  // nearly equal: better than a last one of one row
       height_[v - 1] = ceil_div(rows, ceil_div(rows, most_rows(v)));
     if (plan_.batch == 1 && panel_vectors(vectors_) == vectors_ && plan_.m <= most_rows(vectors_))
-      only_tile_ = kernels_.tile[0][vectors_ - 1][plan_.m - 1];
+      only_tile_ = kernels_.tile[plain][vectors_ - 1][plan_.m - 1];
   }
 
   const char* candidate() const override { return "direct"; }
@@ -114,7 +116,7 @@ class Direct final : public CpuGemm {
       const int64_t vectors = panel_vectors(left), height = height_[vectors - 1];
       call.b = reinterpret_cast<const T*>(p.b) + col;
       call.cols = static_cast<int>(std::min(vectors * kernels_.lanes, plan_.n - col));
-      const auto& tiles = kernels_.tile[0][vectors - 1];
+      const auto& tiles = kernels_.tile[more ? fetching : plain][vectors - 1];
       for (int64_t row = 0; row < rows; row += height) {
         call.a = a + row * call.a_row;
         call.c = c + row * call.c_row + col;

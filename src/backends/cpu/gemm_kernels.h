@@ -24,6 +24,10 @@ struct NoMasks {
   template <class... X> static void store_half(X...);
 };
 
+// What a tile does beside the arithmetic: nothing, fetch what lies ahead, or that with an A that is a
+// packed strip, [k][tile_rows], and a B that comes from the second cache.
+enum class TileKind { plain, fetching, packed };
+
 // C[rows, cols] = alpha·A·B + beta·C for one tile. c is not read when beta is 0.
 template <class T>
 struct TileCall {
@@ -32,8 +36,7 @@ struct TileCall {
   int64_t a_row, a_col;  // not looked at where A is a packed strip
   const T* b;            // rows of the panel, b_row apart; without masks, whole vectors are read
   int64_t b_row;
-  const char* ahead;     // what will be needed next comes nearer, a line for each k; null: nothing does,
-                         // only where A is not packed
+  const char* ahead;     // what will be needed next comes nearer, a line for each k
   int64_t ahead_step;
   T* c;
   int64_t c_row;
@@ -87,8 +90,8 @@ struct GemmKernels {
   // Where A is not packed: rows of tiles narrower than tile_vectors, and wider ones (0: there are none).
   int narrow_rows = 0, wide_vectors = 0, wide_rows = 0;
   bool masks = false;  // parts of vectors can be read and written
-  // [A is a packed strip, [k][tile_rows]][vectors - 1][rows - 1]; null where there are fewer rows
-  void (*tile[2][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};
+  // [kind][vectors - 1][rows - 1]; null where there are fewer rows
+  void (*tile[3][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};
   // Indexed by the type in memory: 0 is T itself, 1 f16, 2 bf16.
   void (*pack[3])(const PackCall<T>&) = {};
   void (*finish[3])(const FinishCall<T>&) = {};

@@ -28,9 +28,10 @@ Vec<T> blend(Vec<T> alpha, Vec<T> total, Vec<T> beta, Vec<T> old) {
 
 // Every element is one chain of fused multiply-adds in the order of k, whatever the tile's size, so
 // that a result does not depend on how C was cut.
-template <class T, bool packed, int rows, int vectors>
+template <class T, TileKind kind, int rows, int vectors>
 void tile(const TileCall<T>& call) {
   constexpr int lanes = Simd<T>::lanes;
+  constexpr bool packed = kind == TileKind::packed;
   const int64_t a_row = packed ? 1 : call.a_row, a_col = packed ? Native::tile_rows : call.a_col;
   const int last_cols = call.cols - (vectors - 1) * lanes;
   const Mask last = Native::first(last_cols);
@@ -39,8 +40,8 @@ void tile(const TileCall<T>& call) {
   const T* a[(rows + 2) / 3];  // of every third row: the others are one or two steps away
 #pragma GCC unroll 8
   for (int i = 0; i < rows; i += 3) a[i / 3] = call.a + i * a_row;
-  const char* ahead = call.ahead;
-  const auto advance = [&](int64_t steps, auto fetches) {
+  [[maybe_unused]] const char* ahead = call.ahead;
+  const auto advance = [&](int64_t steps) {
     for (int64_t p = 0; p < steps; ++p) {
       Vec<T> right[vectors];
 #pragma GCC unroll 4
@@ -50,7 +51,7 @@ void tile(const TileCall<T>& call) {
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + 4 * call.b_row + j * lanes);
       }
-      if constexpr (fetches()) {
+      if constexpr (kind != TileKind::plain) {
         __builtin_prefetch(ahead, 0, 2);
         ahead += call.ahead_step;
       }
@@ -66,19 +67,15 @@ void tile(const TileCall<T>& call) {
     }
   };
   // C is needed only at the end. Half of its rows at a time: more would keep A and B waiting.
-  const auto run = [&](auto fetches) {
-    const int64_t quarter = call.k < 96 ? 0 : call.k / 4;
-    for (int64_t part = 0; quarter > 0 && part < 2; ++part) {
+  const int64_t quarter = call.k < 96 ? 0 : call.k / 4;
+  for (int64_t part = 0; quarter > 0 && part < 2; ++part) {
 #pragma GCC unroll 16
-      for (int i = 0; i < rows; i += 2)
+    for (int i = 0; i < rows; i += 2)
 #pragma GCC unroll 4
-        for (int j = 0; j < vectors; ++j) __builtin_prefetch(call.c + (i + part) * call.c_row + j * lanes, 1);
-      advance(quarter, fetches);
-    }
-    advance(call.k - 2 * quarter, fetches);
-  };
-  if (packed || ahead != nullptr) run(std::true_type{});
-  else run(std::false_type{});
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(call.c + (i + part) * call.c_row + j * lanes, 1);
+    advance(quarter);
+  }
+  advance(call.k - 2 * quarter);
   const Vec<T> alpha = splat(call.alpha), beta = splat(call.beta);
   const auto result = [&](Vec<T> total, auto old) {
     return call.beta == 0 ? alpha * total : blend<T>(alpha, total, beta, old());
@@ -287,17 +284,20 @@ void skinny_along(const SkinnyCall<T>& call) {
 
 // ---- the table ----
 
-template <class T, bool packed, int vectors, int... row>
+template <class T, TileKind kind, int vectors, int... row>
 constexpr void fill_tiles(GemmKernels<T>& table, std::integer_sequence<int, row...>) {
-  ((table.tile[packed][vectors - 1][row] = tile<T, packed, row + 1, vectors>), ...);
+  ((table.tile[static_cast<int>(kind)][vectors - 1][row] = tile<T, kind, row + 1, vectors>), ...);
 }
 
 template <class T, int vectors>
 constexpr void fill_tiles(GemmKernels<T>& table) {
   constexpr bool wide = vectors > Native::tile_vectors;
   constexpr int most = wide ? Native::wide_rows : vectors == Native::tile_vectors ? Native::tile_rows : Native::narrow_rows;
-  fill_tiles<T, false, vectors>(table, std::make_integer_sequence<int, most>{});
-  if constexpr (!wide) fill_tiles<T, true, vectors>(table, std::make_integer_sequence<int, Native::tile_rows>{});
+  constexpr auto rows = std::make_integer_sequence<int, most>{};
+  fill_tiles<T, TileKind::plain, vectors>(table, rows);
+  fill_tiles<T, TileKind::fetching, vectors>(table, rows);
+  if constexpr (!wide)
+    fill_tiles<T, TileKind::packed, vectors>(table, std::make_integer_sequence<int, Native::tile_rows>{});
 }
 
 template <class T, class S>
