@@ -109,8 +109,8 @@ TinyLoop tiny_loop(int64_t extent, int64_t dst_step, int64_t src_step) {
           static_cast<int32_t>(src_step)};
 }
 
-// Where dst and src run in different directions, a block takes a patch of both: a sector of dst wide
-// and as long as it has threads. Else each thread of a warp would read a sector of its own.
+// Where dst and src run in different directions, a block takes a patch of both: a sector of dst
+// wide and as long as it has threads. Else each thread of a warp would read a sector of its own.
 void cut_patches(TinySchedule& s) {
   const int64_t wide = std::max(1, 32 / s.unit), tall = tiny_threads / wide;
   int other = 1;

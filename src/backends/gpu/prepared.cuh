@@ -214,7 +214,8 @@ class Tiny final : public Prepared {
         launcher_(launcher),
         dst_offset_(plan.dst_offset),
         src_offset_(plan.src_offset) {
-    check(divide_memory_evenly(reinterpret_cast<const void*>(kernel_)), "cannot prepare candidate tiny");
+    check(divide_memory_evenly(reinterpret_cast<const void*>(kernel_)),
+          "cannot prepare rearrange candidate tiny");
   }
   void run(void* dst, const void* src, void* stream) const override {
     char* to = static_cast<char*>(dst) + dst_offset_;

@@ -19,8 +19,11 @@ struct Instance {
 
 template <class Arithmetic>
 constexpr Instance instance(infiniDtype_t dtype) {
-  return {dtype, {Arithmetic::rows, Arithmetic::cols}, multiply_small<Arithmetic>,
-          Arithmetic::threads, SmallShared<Arithmetic>::bytes};
+  return {dtype,
+          {Arithmetic::rows, Arithmetic::cols},
+          multiply_small<Arithmetic>,
+          Arithmetic::threads,
+          SmallShared<Arithmetic>::bytes};
 }
 
 constexpr Instance instances[] = {
@@ -61,8 +64,8 @@ class Small final : public NvidiaGemm {
     const char *a = small_.swapped ? call.b : call.a, *b = small_.swapped ? call.a : call.b;
     const int a_unit = unit_of(small_.a_bits, reinterpret_cast<uintptr_t>(a)),
               b_unit = unit_of(small_.b_bits, reinterpret_cast<uintptr_t>(b));
-    const void* arguments[] = {&small_.gemm, &call.c, &a, &b, &call.alpha, &call.beta, &a_unit,
-                               &b_unit};
+    const void* arguments[] = {&small_.gemm, &call.c,    &a,      &b,
+                               &call.alpha,  &call.beta, &a_unit, &b_unit};
     gpu::check(launch_(reinterpret_cast<const void*>(instance_.kernel), small_.blocks,
                        static_cast<unsigned>(instance_.threads), arguments,
                        static_cast<size_t>(shared_bytes_), call.stream),

@@ -25,14 +25,16 @@ struct Direction {
 // The direction along which elements are neighbours lies inside; one of extent 1 always does.
 SmallOperand small_operand(const Direction& x, const Direction& k, int64_t batch_step,
                            int64_t bytes) {
-  const auto distance = [&](const Direction& d) { return d.extent == 1 ? bytes : std::abs(d.step); };
+  const auto distance = [&](const Direction& d) {
+    return d.extent == 1 ? bytes : std::abs(d.step);
+  };
   const bool k_inside = k.step == bytes || (x.step != bytes && distance(k) <= distance(x));
   return {static_cast<int32_t>(x.step), static_cast<int32_t>(k.step),
           static_cast<int32_t>(batch_step), k_inside};
 }
 
-// A word never reaches from inside an operand's lines to the outside, and always lies at a multiple of
-// its own size: the bits of all that words begin and end at.
+// A word never reaches from inside an operand's lines to the outside, and always lies at a multiple
+// of its own size: the bits of all that words begin and end at.
 uint32_t unit_bits(const SmallOperand& s, const Direction& x, const Direction& k, int64_t bytes) {
   const Direction &inner = s.k_inside ? k : x, &outer = s.k_inside ? x : k;
   if (inner.step != bytes && inner.extent != 1) return static_cast<uint32_t>(bytes);
@@ -50,6 +52,13 @@ SmallTile choose_tile(const GemmPlan& plan, int processors) {
   const SmallTile large = plan.a.dtype == INFINI_DTYPE_F32 ? large_tile_f32 : large_tile_16_bit;
   const int64_t count = tiles(plan, small_tile);
   return count <= processors || tiles(plan, large) == count ? small_tile : large;
+}
+
+// The kernel counts bytes, rows and blocks in 32 bits.
+bool numbers_fit(const GemmPlan& plan, const SmallTile& tile) {
+  return offsets_fit(plan.a, shape_of_a(plan)) && offsets_fit(plan.b, shape_of_b(plan)) &&
+         offsets_fit(plan.c, shape_of_c(plan)) && tiles(plan, tile) <= INT32_MAX &&
+         std::max({plan.m, plan.n, plan.k}) <= most_offset;
 }
 
 bool is_small(const SmallTile& tile) {
@@ -70,9 +79,12 @@ struct Limit {
 Limit limit_for(const GemmPlan& plan, const SmallTile& tile) {
   const bool vector = plan.m == 1 || plan.n == 1;
   switch (plan.a.dtype) {
-    case INFINI_DTYPE_F64: return {8, 8};
-    case INFINI_DTYPE_F32: return is_small(tile) ? Limit{8, vector ? 8 : 16} : Limit{3, 12};
-    default: return is_small(tile) ? Limit{8, 16} : Limit{2, 5};
+    case INFINI_DTYPE_F64:
+      return {8, 8};
+    case INFINI_DTYPE_F32:
+      return is_small(tile) ? Limit{8, vector ? 8 : 16} : Limit{3, 12};
+    default:
+      return is_small(tile) ? Limit{8, 16} : Limit{2, 5};
   }
 }
 
@@ -82,10 +94,7 @@ std::optional<SmallLaunch> make_small_gemm(const GemmPlan& given, int processors
   const bool swapped = is_swapped(given);
   const GemmPlan plan = swapped ? transposed(given) : given;
   const SmallTile tile = choose_tile(plan, processors);
-  if (!offsets_fit(plan.a, shape_of_a(plan)) || !offsets_fit(plan.b, shape_of_b(plan)) ||
-      !offsets_fit(plan.c, shape_of_c(plan)) || tiles(plan, tile) > INT32_MAX ||
-      std::max({plan.m, plan.n, plan.k}) > most_offset)
-    return std::nullopt;
+  if (!numbers_fit(plan, tile)) return std::nullopt;
   const int64_t bytes = dtype_bytes(plan.a.dtype);
   const Direction m{plan.a.row_step, plan.m}, a_k{plan.a.col_step, plan.k},
       n{plan.b.col_step, plan.n}, b_k{plan.b.row_step, plan.k};
@@ -126,7 +135,8 @@ std::string to_string(const SmallLaunch& launch) {
   const auto side = [](const SmallOperand& x) { return x.k_inside ? "k inside" : "k outside"; };
   return std::to_string(launch.blocks) + " tiles of " + std::to_string(launch.tile.rows) + "x" +
          std::to_string(launch.tile.cols) + ", " + std::to_string(launch.pieces) +
-         " pieces of k, a " + side(launch.gemm.a) + ", b " + side(launch.gemm.b) + (launch.swapped ? ", transposed" : "");
+         " pieces of k, a " + side(launch.gemm.a) + ", b " + side(launch.gemm.b) +
+         (launch.swapped ? ", transposed" : "");
 }
 
 }  // namespace infini::nvidia

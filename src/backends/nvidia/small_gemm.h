@@ -1,7 +1,7 @@
 // The small gemm schedule: one block of threads for one tile of C, the whole product in one launch.
 //
-// What counts here is latency, on the host (a kernel argument of a few words, nothing looked up) and
-// on the device (every operand is fetched as it lies in memory, all of a short k at once).
+// What counts here is latency, on the host (a kernel argument of a few words, nothing looked up)
+// and on the device (every operand is fetched as it lies in memory, all of a short k at once).
 // Law: over all blocks every tile of every matrix of the batch is visited exactly once.
 // C++17, constexpr where the kernel shares it.
 #pragma once
@@ -15,7 +15,8 @@
 
 namespace infini::nvidia {
 
-// The extents of C's tiles. Every type has kernels for small tiles; all but f64 have them for large ones.
+// The extents of C's tiles. Every type has kernels for small tiles; all but f64 also for large
+// ones.
 struct SmallTile {
   int rows, cols;
 };

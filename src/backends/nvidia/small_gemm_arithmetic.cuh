@@ -1,7 +1,8 @@
 // The arithmetic of small gemm tiles: matrix units for 16-bit elements, plain multiply-adds for f32
 // and f64. Each takes a stage (a piece of k of both operands in shared memory) at a time.
 //
-// Warps or groups of threads that share a part of C divide k among them; the kernel adds their sums.
+// Warps or groups of threads that share a part of C divide k among them; the kernel adds their
+// sums.
 #pragma once
 
 #include "matrix_units.cuh"
@@ -17,9 +18,9 @@ struct Piece {
   static constexpr int gap = 16;
   static constexpr int pitch_k_inside = small_line_bytes + gap;
   static constexpr int pitch_x_inside = extent * int{sizeof(T)} + gap;
-  static constexpr int bytes = extent * pitch_k_inside > depth * pitch_x_inside
-                                   ? extent * pitch_k_inside
-                                   : depth * pitch_x_inside;
+  static constexpr int bytes = extent * pitch_k_inside > depth* pitch_x_inside
+                                   ? extent* pitch_k_inside
+                                   : depth* pitch_x_inside;
   static __device__ int pitch(bool k_inside) { return k_inside ? pitch_k_inside : pitch_x_inside; }
 };
 
@@ -34,8 +35,7 @@ class MatrixUnits {
   static constexpr bool short_pieces = true;  // a few instructions each
   static constexpr int pitch = cols + 8;  // of a group's sums; rows g and g + 1 in different banks
 
-  __device__ MatrixUnits(const SmallGemm& s)
-      : a_turned_(!s.a.k_inside), b_turned_(!s.b.k_inside) {
+  __device__ MatrixUnits(const SmallGemm& s) : a_turned_(!s.a.k_inside), b_turned_(!s.b.k_inside) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     group_ = warp / (warps_m * warps_n);
     row_ = warp / warps_n % warps_m * warp_rows;
@@ -147,7 +147,9 @@ class MultiplyAdds {
   static constexpr int vector = 16 / int{sizeof(T)};
   static constexpr int vectors = small_line_bytes / 16;
   static_assert(vectors % groups == 0);
-  struct alignas(16) Vector { T element[vector]; };
+  struct alignas(16) Vector {
+    T element[vector];
+  };
 
   static __device__ Vector shared_vector(uint32_t at) {
     return *static_cast<const Vector*>(__cvta_shared_to_generic(at));
@@ -167,7 +169,8 @@ class MultiplyAdds {
     if constexpr (k_inside) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const auto v = shared_vector(piece + place<extent>(t, i, true) * P::pitch_k_inside + k * 16);
+        const auto v =
+            shared_vector(piece + place<extent>(t, i, true) * P::pitch_k_inside + k * 16);
 #pragma unroll
         for (int e = 0; e < vector; ++e) x[e][i] = v.element[e];
       }

@@ -1,5 +1,5 @@
-// The small gemm kernel: fetches pieces of k ahead, multiplies, adds what the groups of k have found,
-// and writes its tile of C.
+// The small gemm kernel: fetches pieces of k ahead, multiplies, adds what the groups of k have
+// found, and writes its tile of C.
 #pragma once
 
 #include "small_gemm_arithmetic.cuh"
@@ -49,8 +49,8 @@ class Fetcher {
 
   // Depends on all that was computed.
   __device__ uint32_t known() const {
-    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from_) ^ piece_step_ ^ line_step_) ^ to_ ^
-           to_step_ ^ x_left_ ^ k_left_ ^ x_step_ ^ k_step_;
+    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from_) ^ piece_step_ ^ line_step_) ^
+           to_ ^ to_step_ ^ x_left_ ^ k_left_ ^ x_step_ ^ k_step_;
   }
 
   // The next piece of k, to an address in shared memory: in words of 16 bytes, or any.
@@ -68,9 +68,12 @@ class Fetcher {
       for (int i = 0, bytes = 16 * words; bytes > 0; ++i, bytes -= unit_) {
         const uint32_t to = piece + to_ + i * to_step_;
         const char* from = from_ + i * line_step_;
-        if (unit_ == 16) fetch<16>(to, from, has(i));
-        else if (unit_ == 8) fetch<8>(to, from, has(i));
-        else fetch<4>(to, from, has(i));
+        if (unit_ == 16)
+          fetch<16>(to, from, has(i));
+        else if (unit_ == 8)
+          fetch<8>(to, from, has(i));
+        else
+          fetch<4>(to, from, has(i));
       }
     }
     advance();
@@ -124,8 +127,8 @@ __device__ void write_element(char* place, Sum value) {
   *reinterpret_cast<Out*>(place) = static_cast<Out>(value);  // to nearest
 }
 
-// Adds the groups' sums of the tile's elements inside C and finishes them. Neighbouring threads have
-// neighbouring columns.
+// Adds the groups' sums of the tile's elements inside C and finishes them. Neighbouring threads
+// have neighbouring columns.
 template <class Arithmetic>
 class TileWriter {
  public:
@@ -236,11 +239,13 @@ class Pipeline {
     if (Arithmetic::short_pieces && to_add_ >= round) {
 #pragma unroll
       for (int i = 0; i < round; ++i)
-        arithmetic.add(at + i * Shared::piece_bytes, at + i * Shared::piece_bytes + Shared::a_bytes);
+        arithmetic.add(at + i * Shared::piece_bytes,
+                       at + i * Shared::piece_bytes + Shared::a_bytes);
     } else {
 #pragma unroll 1
       for (int i = 0; i < min(to_add_, round); ++i)
-        arithmetic.add(at + i * Shared::piece_bytes, at + i * Shared::piece_bytes + Shared::a_bytes);
+        arithmetic.add(at + i * Shared::piece_bytes,
+                       at + i * Shared::piece_bytes + Shared::a_bytes);
     }
     to_add_ -= round;
   }
@@ -252,8 +257,8 @@ class Pipeline {
 };
 
 // Starts before its predecessor is done: nothing is read or written before wait_when_known().
-// The successor may take its place early only if that leaves room: blocks that wait side by side for
-// a later turn would share a processor when it comes.
+// The successor may take its place early only if that leaves room: blocks that wait side by side
+// for a later turn would share a processor when it comes.
 template <class Arithmetic>
 __global__ void __launch_bounds__(Arithmetic::threads)
     multiply_small(const __grid_constant__ SmallGemm s, char* c, const char* a, const char* b,

@@ -39,8 +39,8 @@ void expect_law(const GemmPlan& given) {
 // Every word that may be fetched lies at a multiple of its size and inside the operand's lines.
 void expect_whole_words(const SmallOperand& x, uint32_t bits, int extent, int k, int64_t bytes) {
   const int unit = unit_of(bits, 0);
-  const int64_t inner_step = x.k_inside ? x.k_step : x.x_step, outer_step = x.k_inside ? x.x_step : x.k_step,
-                inner = x.k_inside ? k : extent;
+  const int64_t inner_step = x.k_inside ? x.k_step : x.x_step,
+                outer_step = x.k_inside ? x.x_step : x.k_step, inner = x.k_inside ? k : extent;
   ASSERT_GE(unit, bytes);
   if (unit == bytes) return;
   EXPECT_TRUE(inner == 1 || inner_step == bytes);
@@ -74,10 +74,11 @@ TEST(SmallGemm, TakesTheWidestWordThatTheBaseAllows) {
 }
 
 TEST(SmallGemm, PaysWhereItWasMeasuredFaster) {
-  for (const char* text : {"gemm f16 m=8 n=8 k=8", "gemm bf16 m=64 n=64 k=64", "gemm f16 m=256 n=256 k=256",
-                           "gemm f16 m=64 n=96 k=128 batch=32", "gemm f32 m=64 n=64 k=64",
-                           "gemm f32 m=256 n=256 k=256", "gemm f64 m=64 n=64 k=64",
-                           "gemm f16 m=63 n=65 k=67", "gemm bf16 m=1 n=256 k=256 out=f32"})
+  for (const char* text :
+       {"gemm f16 m=8 n=8 k=8", "gemm bf16 m=64 n=64 k=64", "gemm f16 m=256 n=256 k=256",
+        "gemm f16 m=64 n=96 k=128 batch=32", "gemm f32 m=64 n=64 k=64",
+        "gemm f32 m=256 n=256 k=256", "gemm f64 m=64 n=64 k=64", "gemm f16 m=63 n=65 k=67",
+        "gemm bf16 m=1 n=256 k=256 out=f32"})
     EXPECT_TRUE(small_gemm_pays(plan_of(text), processors)) << text;
   for (const char* text : {"gemm f16 m=512 n=512 k=512", "gemm bf16 m=128 n=128 k=64 batch=256",
                            "gemm f16 m=1 n=4096 k=4096", "gemm f32 m=512 n=512 k=512",

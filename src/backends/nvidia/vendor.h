@@ -77,19 +77,20 @@ __device__ inline void stage_vector(void* shared, const void* global) {
 #endif
 }
 
-// Once every block has said this (or ended), a successor that was launched early may take its place.
+// Once every block has said this (or ended), a successor that was launched early may begin.
 __device__ inline void let_successor_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-// Waits until all work before this kernel is done and its writes can be seen. What `known` depends on
-// is computed before: left to itself, the compiler begins with the wait and computes afterwards. The
-// condition is always true (blocks have more than one thread), which the compiler does not know.
+// Waits until all work before this kernel is done and its writes can be seen. What `known` depends
+// on is computed before: left to itself, the compiler begins with the wait and computes afterwards.
+// The condition is always true (blocks have more than one thread), but the compiler cannot know.
 __device__ inline void wait_when_known(uint32_t known) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("{\n.reg .pred p;\nsetp.lt.u32 p, %0, %1;\n@p griddepcontrol.wait;\n}" ::"r"(known & 1),
+  asm volatile("{\n.reg .pred p;\nsetp.lt.u32 p, %0, %1;\n@p griddepcontrol.wait;\n}" ::"r"(
+                   known & 1),
                "r"(blockDim.x)
                : "memory");
 #endif
