@@ -225,7 +225,10 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange f32 200x300 dst=1,200 src=-300,-1", "rearrange f64 77x1301 dst=1,80 src=1310,1",
         "rearrange f32 2000x513 perm=1,0", "rearrange f16 1500x1030 perm=1,0",
         "rearrange u8 2112x1152 perm=1,0", "rearrange u8 1201x2051 perm=1,0",
-        "rearrange f16 1088x2304 perm=1,0", "rearrange u8 2112x300 dst=1,2112 src=-320,1"})
+        "rearrange f16 1088x2304 perm=1,0", "rearrange u8 2112x300 dst=1,2112 src=-320,1",
+        // One tile of small words to a panel, of two lines and of four.
+        "rearrange u8 1024x128 perm=1,0", "rearrange f16 1000x64 perm=1,0", "rearrange u8 640x256 perm=1,0",
+        "rearrange f16 2x640x4x128 perm=0,2,3,1", "rearrange u8 641x257 perm=1,0"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
 }
 
