@@ -27,7 +27,8 @@ constexpr const char* fixed[] = {
     "rearrange f32 15x1075 src=0,1", "rearrange f32 15x1075 src=1,0", "rearrange u8 300x70 src=0,0",
     "rearrange f32 4x5x6 src=0,1,0", "rearrange f16 128x3x9 src=3,1,0",
     // stepped slices, scatters, pitches
-    "rearrange f32 64x100 src=400,2", "rearrange f32 64x100 dst=400,2", "rearrange f16 100x4001 src=4096,1",
+    "rearrange f32 64x100 src=400,2", "rearrange f32 64x100 dst=400,2", "rearrange u8 2x9001 dst=18010,2",
+    "rearrange f16 2x5000 dst=15010,3", "rearrange f16 100x4001 src=4096,1",
     "rearrange f16 100x401 dst=512,1", "rearrange u8 64x64x3 dst=12288,192,3 src=16384,256,4",
     // many dims
     "rearrange f32 6x7x8x9 perm=3,2,1,0", "rearrange f32 4x3x6x5x4x7 perm=5,4,3,2,1,0",
