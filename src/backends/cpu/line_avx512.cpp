@@ -117,11 +117,15 @@ struct Step {
     else if (streamed)
       for (int j = 0; j < ways; ++j) __builtin_prefetch(p + fetched_ahead + 64 * j);
     __m512i v = _mm512_setzero_si512();
-    for (int j = 0; j < ways - 1; ++j) v = table.picks[j].apply(v, load(p + 64 * j));
-    // Nothing is read behind the last element that is used.
-    const __mmask64 used = low_bits(64 - (ways - 1) * word);
-    return table.picks[ways - 1].apply(v, _mm512_maskz_loadu_epi8(used, p + 64 * (ways - 1)));
+    for (int j = 0; 64 * j < used_bytes; ++j) v = table.picks[j].apply(v, load_used(p, j));
+    return v;
   }
+  // Nothing is read behind the last element that is used.
+  static __m512i load_used(const char* p, int j) {
+    const int left = used_bytes - 64 * j;
+    return left >= 64 ? load(p + 64 * j) : _mm512_maskz_loadu_epi8(low_bits(left), p + 64 * j);
+  }
+  static constexpr int used_bytes = (64 / word - 1) * ways * word + word;
   static constexpr StepPicks<word> table{ways};
   const char* src;
   int64_t fetch = 0;

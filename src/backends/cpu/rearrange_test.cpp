@@ -1,6 +1,9 @@
 // Every CPU candidate at every level of instructions against the naive reference, byte for byte.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -46,21 +49,48 @@ struct ForcedIsa {
 
 constexpr int64_t guard = 192;
 
-// Bytes before and after the tensor's; without any after it a sanitizer sees reads past its end.
+// Bytes up to the end of a page, behind which lies one that nobody may touch.
+class EndOfPages {
+ public:
+  explicit EndOfPages(size_t size) : size_(size) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    mapped_ = (size + page - 1) / page * page + page;
+    start_ = static_cast<char*>(
+        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (start_ == MAP_FAILED || mprotect(start_ + mapped_ - page, page, PROT_NONE) != 0)
+      throw std::bad_alloc();
+    data_ = start_ + mapped_ - page - size;
+  }
+  EndOfPages(const EndOfPages&) = delete;
+  ~EndOfPages() { munmap(start_, mapped_); }
+  char* data() { return data_; }
+  char* begin() { return data_; }
+  char* end() { return data_ + size_; }
+  bool equals(const std::vector<char>& other) { return std::equal(begin(), end(), other.begin(), other.end()); }
+
+ private:
+  size_t size_, mapped_;
+  char *start_, *data_;
+};
+
+// Bytes before and after the tensor's; without any after it, to read past its end is a fault.
 struct Memory {
-  Memory(const Layout& layout, int64_t at, uint64_t seed, int64_t after) {
-    const ByteRange range = byte_range(layout);
-    bytes.resize(static_cast<size_t>(guard + 64 + at + range.end - range.begin + after));
+  Memory(const Layout& layout, int64_t at, uint64_t seed, int64_t after)
+      : Memory(byte_range(layout), at, seed, after) {}
+  char* data() { return bytes.data() + base; }
+  EndOfPages bytes;
+  int64_t base;
+
+ private:
+  Memory(const ByteRange& range, int64_t at, uint64_t seed, int64_t after)
+      : bytes(static_cast<size_t>(guard + 64 + at + range.end - range.begin + after)) {
     harness::Random random(seed);
     for (char& byte : bytes) byte = static_cast<char>(random.next());
-    const auto end = static_cast<int64_t>(bytes.size()) - after - (range.end - range.begin);
+    const auto end = bytes.end() - bytes.begin() - after - (range.end - range.begin);
     const auto first = static_cast<int64_t>(reinterpret_cast<uintptr_t>(bytes.data() + end) % 64);
     // `after` 0: the tensor ends with the memory; else its base is `at` bytes past a whole line.
     base = (after == 0 ? end : end - (first - at % 64 + 64) % 64) - range.begin;
   }
-  char* data() { return bytes.data() + base; }
-  std::vector<char> bytes;
-  int64_t base;
 };
 
 // One problem with its memory and the bytes that must come out of it, guards included.
@@ -71,10 +101,10 @@ class Trial {
         plan_(make_rearrange_plan(problem.dst, problem.src)),
         src_(problem.src, problem.src_at, 7, 0),
         dst_(problem.dst, problem.dst_at, 9, guard),
-        src_before_(src_.bytes),
-        dst_before_(dst_.bytes) {
+        src_before_(src_.bytes.begin(), src_.bytes.end()),
+        dst_before_(dst_.bytes.begin(), dst_.bytes.end()) {
     harness::naive_rearrange(dst_.data(), problem.dst, src_.data(), problem.src);
-    expected_ = dst_.bytes;
+    expected_.assign(dst_.bytes.begin(), dst_.bytes.end());
   }
 
   void expect_same(const NamedMake& make, const NamedPolicy& policy, Isa level) {
@@ -84,7 +114,7 @@ class Trial {
     if (kernel == nullptr) return;
     std::memcpy(dst_.bytes.data(), dst_before_.data(), dst_before_.size());
     kernel->run(dst_.data(), src_.data(), nullptr);
-    ASSERT_TRUE(dst_.bytes == expected_ && src_.bytes == src_before_)
+    ASSERT_TRUE(dst_.bytes.equals(expected_) && src_.bytes.equals(src_before_))
         << harness::to_text(problem_) << "\n" << make.name << ", " << policy.name << ", "
         << isa_name(level) << "\n" << kernel->schedule();
   }
