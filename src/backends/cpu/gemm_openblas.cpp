@@ -67,6 +67,8 @@ std::string examine(void* library, std::string& about) {
     if (std::none_of(std::begin(cores->names), std::end(cores->names), same))
       return "OpenBLAS computes by the kernels for " + std::string(corename());
   }
+  // Without threads it is built without locks, too: two callers get one buffer, and wrong numbers.
+  if (parallel() == serial) return "OpenBLAS without threads can serve one caller at a time only";
   // The number of its own threads is one for the whole process, and the host's to decide.
   if (parallel() == own_threads && threads() != 1) return "OpenBLAS has threads of its own";
   if (parallel() == openmp && !shares_openmp(library)) return "OpenBLAS has an OpenMP of its own";

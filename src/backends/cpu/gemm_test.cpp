@@ -5,10 +5,12 @@
 #include <omp.h>
 #endif
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backends/cpu/gemm_library.h"
@@ -105,6 +107,31 @@ void expect_same_bits_for_any_number_of_threads() {
 TEST(CpuGemm, GivesTheSameBitsForAnyNumberOfThreads) { expect_same_bits_for_any_number_of_threads(); }
 TEST_P(EveryCandidate, GivesTheSameBitsForAnyNumberOfThreads) {
   expect_same_bits_for_any_number_of_threads();
+}
+
+// One descriptor, eight callers at once: a library whose buffers are not guarded mixes their products.
+TEST_P(EveryCandidate, ServesManyCallersAtOnce) {
+  const auto p = harness::parse_gemm("gemm f32 m=150 n=150 k=150");
+  std::vector<float> a(150 * 150), b(150 * 150);
+  harness::Random random(6);
+  for (float& x : a) x = static_cast<float>(random.between(-1000, 1000)) * 0.001f;
+  for (float& x : b) x = static_cast<float>(random.between(-1000, 1000)) * 0.001f;
+  const std::vector<char> expected = bits_of(p, 1, a, b);
+  const Gemm op(current_device(), p.c, p.a, p.b);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 8; ++caller)
+    callers.emplace_back([&] {
+      std::vector<char> c(expected.size()), workspace(op.workspace_bytes() + 64);
+      const size_t skew = reinterpret_cast<uintptr_t>(workspace.data()) % 64;
+      for (int run = 0; run < 100; ++run) {
+        op.run(workspace.data() + (64 - skew), op.workspace_bytes(), c.data(), a.data(), b.data(), 1.5f,
+               0, nullptr);
+        wrong += c != expected;
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(0, wrong);
 }
 
 int openmp_threads() {
