@@ -46,32 +46,35 @@ void read_range(const char* src, size_t bytes) {
     }
 }
 
-// Whole pages to each thread.
-template <class Copy>
-void divide(void* dst, const void* src, size_t bytes, int threads, Copy copy) {
+// body(first byte, bytes), whole pages to each thread.
+template <class Body>
+void divide(size_t bytes, int threads, Body body) {
   constexpr size_t page = 4096;
   const auto pages = static_cast<int64_t>((bytes + page - 1) / page);
   cpu::parallel_for(pages, bytes < (256u << 10) ? 1 : threads, [&](int64_t begin, int64_t end) {
     const size_t from = static_cast<size_t>(begin) * page;
     const size_t to = static_cast<size_t>(end) * page < bytes ? static_cast<size_t>(end) * page : bytes;
-    copy(static_cast<char*>(dst) + from, static_cast<const char*>(src) + from, to - from);
+    body(from, to - from);
   });
 }
 
 }  // namespace
 
 void memcpy_copy(void* dst, const void* src, size_t bytes, int threads) {
-  divide(dst, src, bytes, threads,
-         [](char* to, const char* from, size_t size) { std::memcpy(to, from, size); });
+  divide(bytes, threads, [=](size_t from, size_t size) {
+    std::memcpy(static_cast<char*>(dst) + from, static_cast<const char*>(src) + from, size);
+  });
 }
 
 void streaming_copy(void* dst, const void* src, size_t bytes, int threads) {
-  divide(dst, src, bytes, threads, stream_range);
+  divide(bytes, threads, [=](size_t from, size_t size) {
+    stream_range(static_cast<char*>(dst) + from, static_cast<const char*>(src) + from, size);
+  });
 }
 
 void read_all(const void* src, size_t bytes, int threads) {
-  divide(nullptr, src, bytes, threads,
-         [](char*, const char* from, size_t size) { read_range(from, size); });
+  divide(bytes, threads,
+         [=](size_t from, size_t size) { read_range(static_cast<const char*>(src) + from, size); });
 }
 
 }  // namespace infini::bench
