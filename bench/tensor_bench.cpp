@@ -32,7 +32,8 @@ double median_ns(int calls, const std::function<void()>& body) {
   return times[15];
 }
 
-// 50 transpositions and 50 products of n×n matrices, each reading what the one before wrote.
+// 50 transpositions and 50 products of n×n matrices over two buffers: each has to wait for the one
+// before it, since that reads or writes what it writes.
 struct Chain {
   Chain(Size n, DataType dtype, const Device& device)
       : a(Tensor::ones({n, n}, dtype, device)),
@@ -46,6 +47,33 @@ struct Chain {
     }
   }
   Tensor a, b, c, turned;
+};
+
+// 50 times x = xᵀ·w / n, with a transposed copy: each reads what the one before wrote. Every result
+// has a tensor of its own; or only the last one is kept, and the others are temporaries.
+struct Flow {
+  Flow(Size n, DataType dtype, const Device& device, bool keeps)
+      : x(Tensor::ones({n, n}, dtype, device)), w(Tensor::ones({n, n}, dtype, device)) {
+    for (int i = 0; keeps && i < 100; ++i) results.push_back(Tensor::zeros({n, n}, dtype, device));
+  }
+  void operator()() const {
+    const float alpha = 1.0f / static_cast<float>(w->shape()[0]);
+    Tensor t = x;
+    for (size_t i = 0; i < 100; i += 2) {
+      const Tensor turned = t->permute({1, 0});
+      if (results.empty()) {
+        t = op::gemm(op::rearrange(turned), w, alpha);
+        continue;
+      }
+      op::rearrange_(results[i], turned);
+      op::gemm_(results[i + 1], results[i], w, alpha);
+      t = results[i + 1];
+    }
+    last = t;
+  }
+  Tensor x, w;
+  std::vector<Tensor> results;
+  mutable Tensor last;
 };
 
 // 25 blocks, each splitting q and k of its own input by a transposition and multiplying them twice:
@@ -71,14 +99,14 @@ struct Blocks {
 };
 
 template <class Work>
-void bench_graph(const char* name, const Work& chain, int calls) {
+void bench_graph(const char* name, const char* matrices, const Work& chain, int calls) {
   context::startGraphRecording();
   chain();
   const auto graph = context::stopGraphRecording();
   const double eager = median_ns(calls, chain) / 1000;
   const double replay = median_ns(calls, [&] { graph->run(); }) / 1000;
-  std::printf("%-34s eager %9.2f us   replay %9.2f us   ratio %.3f\n", name, eager, replay,
-              replay / eager);
+  std::printf("%-24s %-11s eager %9.2f us   replay %9.2f us   ratio %.3f\n", name, matrices,
+              eager, replay, replay / eager);
 }
 
 void bench_calls(const Device& device, int calls) {
@@ -128,10 +156,19 @@ int main(int argc, char** argv) {
   bench_calls(device, is_cpu ? 20000 : 2000);
   bench_tiny_graph(device, is_cpu ? 2000 : 50);
   const int large = is_cpu ? 2 : 50;
-  bench_graph("chain of 100, 64x64 f32", Chain(64, DataType::F32, device), large);
-  bench_graph("chain of 100, 64x64 f16", Chain(64, DataType::F16, device), large);
-  bench_graph("chain of 100, 256x256 f16", Chain(256, DataType::F16, device), large);
-  bench_graph("25 blocks of 4, 64x64 f32", Blocks(64, DataType::F32, device), large);
-  bench_graph("25 blocks of 4, 64x64 f16", Blocks(64, DataType::F16, device), large);
-  bench_graph("25 blocks of 4, 256x256 f16", Blocks(256, DataType::F16, device), large);
+  struct {
+    const char* name;
+    Size n;
+    DataType dtype;
+  } const kinds[] = {{"64x64 f32", 64, DataType::F32},
+                     {"64x64 f16", 64, DataType::F16},
+                     {"256x256 f16", 256, DataType::F16}};
+  for (const auto& [name, n, dtype] : kinds)
+    bench_graph("chain over two buffers", name, Chain(n, dtype, device), large);
+  for (const auto& [name, n, dtype] : kinds)
+    bench_graph("chain, all results kept", name, Flow(n, dtype, device, true), large);
+  for (const auto& [name, n, dtype] : kinds)
+    bench_graph("chain, temporaries", name, Flow(n, dtype, device, false), large);
+  for (const auto& [name, n, dtype] : kinds)
+    bench_graph("25 blocks of 4", name, Blocks(n, dtype, device), large);
 }

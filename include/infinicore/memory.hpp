@@ -32,6 +32,8 @@ class INFINI_EXPORT Memory {
   std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }
   Device device() const;
+  // Of a pool; else it is foreign.
+  bool is_pooled() const { return pool_ != nullptr; }
   // Page-locked host memory, which devices copy to and from faster.
   bool is_pinned() const;
 

@@ -17,7 +17,7 @@ namespace infini {
 
 // Raised whenever Backend, Device, the kernels or the plans change: a module made for another
 // version is not used.
-constexpr uint32_t contract_version = 3;
+constexpr uint32_t contract_version = 4;
 
 struct GemmOptions {
   bool allow_tf32 = false;  // f32 products may lose mantissa bits for speed

@@ -34,6 +34,10 @@ class GemmKernel : public std::enable_shared_from_this<GemmKernel> {
                    void* stream) const = 0;
   virtual const char* candidate() const = 0;
   virtual std::string schedule() const { return {}; }
+  // All that the bits of C depend on besides alpha, beta and the elements. Law: two kernels of one
+  // device that say the same compute the same bits from the same elements, wherever A's and B's lie.
+  // Empty: nothing is promised.
+  virtual std::string arithmetic() const { return {}; }
 };
 
 }  // namespace infini

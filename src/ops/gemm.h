@@ -25,6 +25,9 @@ class Gemm {
   // What run() would say of these pointers: throws when one is null or c meets a or b.
   void require_operands(const void* c, const void* a, const void* b, float alpha) const;
 
+  // Empty when nothing is promised; see GemmKernel::arithmetic().
+  std::string arithmetic() const { return kernel_ ? kernel_->arithmetic() : std::string(); }
+
   Device& device() const { return *device_; }
   const GemmPlan& plan() const { return plan_; }
   // Null when c has no elements.

@@ -20,6 +20,10 @@ struct TensorAccess {
   static Tensor self(const TensorImpl& impl) {
     return Tensor(std::const_pointer_cast<TensorImpl>(impl.shared_from_this()));
   }
+  // How many handles there are of this tensor.
+  static size_t handles(const Tensor& tensor) {
+    return static_cast<size_t>(tensor.impl_.use_count());
+  }
   static size_t layout_hash(const TensorImpl& impl) { return impl.layout_hash_; }
 
  private:

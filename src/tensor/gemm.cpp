@@ -68,6 +68,7 @@ class GemmStep : public Step {
     return "gemm " + operands()[0]->info() + " <- " + operands()[1]->info() + " · " +
            operands()[2]->info() + ", " + (kernel ? kernel->candidate() : "nothing to do");
   }
+  std::unique_ptr<Step> reading(const std::vector<Tensor>& tensors) const override;
   void check(const std::vector<Tensor>& tensors) const override {
     prepared_->require_operands(tensors[0]->data(), tensors[1]->data(), tensors[2]->data(), alpha_);
   }
@@ -76,6 +77,24 @@ class GemmStep : public Step {
   Prepared prepared_;
   float alpha_, beta_;
 };
+
+// Matrices whose rows and columns both lie apart are fetched element by element: packing them first
+// is no waste.
+bool lies_in_lines(const TensorImpl& x) {
+  const auto is_line = [&](size_t dim) { return x.shape()[dim] == 1 || x.strides()[dim] == 1; };
+  return is_line(x.ndim() - 1) || is_line(x.ndim() - 2);
+}
+
+std::unique_ptr<Step> GemmStep::reading(const std::vector<Tensor>& tensors) const {
+  const TensorImpl &c = *tensors[0].operator->(), &a = *tensors[1].operator->(),
+                   &b = *tensors[2].operator->();
+  const std::string arithmetic = prepared_->arithmetic();
+  if (arithmetic.empty() || !lies_in_lines(a) || !lies_in_lines(b)) return nullptr;
+  if (overlap(span_of(c), span_of(a)) || overlap(span_of(c), span_of(b))) return nullptr;
+  Prepared other = prepare(this_thread(), place(), c, a, b);
+  if (other->arithmetic() != arithmetic) return nullptr;
+  return std::make_unique<GemmStep>(tensors, place(), std::move(other), alpha_, beta_);
+}
 
 std::unique_ptr<Step> make_step(const Tensor& c, const Tensor& a, const Tensor& b, float alpha,
                                 float beta) {

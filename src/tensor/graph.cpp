@@ -1,10 +1,12 @@
-// Graphs: grouping recorded operators into segments, replaying and describing them.
+// Graphs: recording operators, making programs of them, giving them other tensors.
 #include "infinicore/graph/graph.hpp"
 
-#include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 #include "tensor/graph_impl.h"
 #include "tensor/rebind.h"
+#include "tensor/thread_state.h"
 
 namespace infinicore::graph {
 
@@ -24,103 +26,46 @@ std::string Graph::describe() const { return impl_->describe(); }
 void Graph::rebind(const Tensor& from, const Tensor& to) { rebind({{from, to}}); }
 
 void Graph::rebind(const std::vector<std::pair<Tensor, Tensor>>& changes) {
-  detail::rebind(impl_->steps(), changes);
-  impl_->tensors_changed();
+  impl_->rebind(changes);
 }
 
-Graph::Impl::Impl(std::vector<std::shared_ptr<GraphOperator>> recorded)
-    : operators(std::move(recorded)) {
-  for (const auto& op : operators) add(*op);
-  share_workspaces();
-  collect_memories();
-  for (Segment& segment : segments) segment.prepare();
+Graph::Impl::Impl(Operators recorded) : operators(std::move(recorded)) {
+  const char* wish = std::getenv("INFINI_READ_THROUGH");
+  read_through = wish == nullptr || std::strcmp(wish, "0") != 0;
+  if (read_through) hidden = hidden_memories(operators);
+  make_program();
+  program->prepare();
 }
 
-// Steps at one place that can be captured stand in one segment, and so do those that cannot; an
-// operator of the client's own stands alone.
-void Graph::Impl::add(const GraphOperator& op) {
-  Step* step = op.step();
-  if (step == nullptr) {
-    segments.emplace_back(op);
-    return;
-  }
-  const bool joins = !segments.empty() && segments.back().accepts(*step);
-  if (!joins) segments.emplace_back(*step);
-  segments.back().add(*step);
+// What may be read through and what runs side by side is found anew from where the tensors lie now.
+void Graph::Impl::make_program() {
+  auto made = std::make_unique<Program>(read_through ? read_through_copies(operators, hidden)
+                                                     : take_as_recorded(operators));
+  made->take_over();
+  program = std::move(made);
 }
 
-std::vector<Step*> Graph::Impl::steps() const {
-  std::vector<Step*> all;
+void Graph::Impl::rebind(const std::vector<std::pair<Tensor, Tensor>>& changes) {
+  std::vector<Step*> steps;
   for (const auto& op : operators)
-    if (Step* step = op->step()) all.push_back(step);
-  return all;
-}
-
-// Steps of one lane run one after another, and so do segments: one workspace per place and lane
-// serves them all.
-void Graph::Impl::share_workspaces() {
-  struct Need {
-    infini::Place* place;
-    size_t lane, bytes;
-    std::vector<Step*> steps;
-  };
-  std::vector<Need> needs;
-  std::vector<size_t> lanes;  // of all steps, in their order
-  for (const Segment& segment : segments)
-    for (const size_t lane : segment.lanes()) lanes.push_back(lane);
-  for (size_t i = 0; Step* step : steps()) {
-    const size_t lane = lanes[i++];
-    if (step->workspace_bytes() == 0) continue;
-    auto need = std::find_if(needs.begin(), needs.end(), [&](const Need& other) {
-      return other.place == &step->place() && other.lane == lane;
-    });
-    if (need == needs.end()) need = needs.insert(needs.end(), {&step->place(), lane, 0, {}});
-    need->bytes = std::max(need->bytes, step->workspace_bytes());
-    need->steps.push_back(step);
+    if (Step* step = op->step()) steps.push_back(step);
+  auto before = detail::rebind(steps, changes);
+  try {
+    make_program();
+  } catch (...) {
+    for (size_t i = steps.size(); i-- > 0;) steps[i]->swap_operands(before[i]);
+    throw;
   }
-  for (const Need& need : needs) {
-    workspaces.push_back(allocate(*need.place, need.bytes));
-    for (Step* step : need.steps) step->set_workspace(workspaces.back());
-  }
-}
-
-void Graph::Impl::collect_memories() {
-  memories = workspaces;
-  for (const Step* step : steps())
-    for (const Tensor& tensor : step->operands()) memories.push_back(tensor->memory());
-  std::sort(memories.begin(), memories.end());
-  memories.erase(std::unique(memories.begin(), memories.end()), memories.end());
-}
-
-void Graph::Impl::tensors_changed() {
-  collect_memories();
-  for (Segment& segment : segments) segment.forget_capture();
 }
 
 void Graph::Impl::run() {
-  ThreadState& thread = this_thread();
-  infini::require(!thread.recording, INFINI_STATUS_BAD_PARAM,
+  infini::require(!this_thread().recording, INFINI_STATUS_BAD_PARAM,
                   "this thread is recording; a graph cannot be run inside a recording");
-  for (Segment& segment : segments) {
-    if (segment.place() == nullptr) {
-      segment.run(nullptr);
-      continue;
-    }
-    void* stream = thread.stream(*segment.place());
-    if (segment.marked_stream != stream) {
-      for (const auto& memory : memories)
-        if (&memory->place() == segment.place()) memory->used_on(stream);
-      segment.marked_stream = stream;
-    }
-    segment.run(stream);
-  }
+  program->run();
 }
 
 std::string Graph::Impl::describe() const {
-  std::string text = "graph of " + counted(operators.size(), "operator") + " in " +
-                     counted(segments.size(), "segment") + "\n";
-  for (const Segment& segment : segments) text += segment.describe();
-  return text;
+  return "graph of " + counted(operators.size(), "operator") + " in " + program->describe();
 }
 
 }  // namespace infinicore::graph

@@ -3,32 +3,29 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "infinicore/graph/graph.hpp"
-#include "tensor/segment.h"
-#include "tensor/thread_state.h"
+#include "tensor/program.h"
 
 namespace infinicore::graph {
 
 struct Graph::Impl {
-  explicit Impl(std::vector<std::shared_ptr<GraphOperator>> operators);
+  explicit Impl(detail::Operators recorded);
 
   void run();
   std::string describe() const;
-  std::vector<detail::Step*> steps() const;
-  void tensors_changed();
+  void rebind(const std::vector<std::pair<Tensor, Tensor>>& changes);
 
-  std::vector<std::shared_ptr<GraphOperator>> operators;
+  detail::Operators operators;
 
  private:
-  void add(const GraphOperator& op);
-  void share_workspaces();
-  void collect_memories();
+  void make_program();
 
-  std::vector<std::shared_ptr<Memory>> workspaces;
-  std::vector<std::shared_ptr<Memory>> memories;  // all that the steps touch, each once
-  std::vector<detail::Segment> segments;          // destroyed first: a capture uses the above
+  bool read_through;
+  detail::Memories hidden;  // found once: nobody can get hold of it later
+  std::unique_ptr<detail::Program> program;
 };
 
 }  // namespace infinicore::graph

@@ -35,6 +35,7 @@ class Planner {
     for (const Step* step : steps) touches_.emplace_back(*step);
     last_.fill(none);
     for (auto& row : seen_) row.fill(none);
+    find_heirs();
   }
 
   std::vector<LaneStep> plan() {
@@ -45,21 +46,38 @@ class Planner {
  private:
   using PerLane = std::array<size_t, most_lanes>;  // the index of a step, or none
 
+  bool depend(size_t i, size_t j) const {
+    return touches_[i].writes_into(touches_[j]) || touches_[j].writes_into(touches_[i]);
+  }
+
+  // Of all steps that need step i its heir begins the longest way to the end: what follows in the
+  // same lane begins sooner than what waits in another one.
+  void find_heirs() {
+    std::vector<size_t> ways(touches_.size(), 1);
+    heirs_.assign(touches_.size(), none);
+    for (size_t i = touches_.size(); i-- > 0;)
+      for (size_t j = i + 1; j < touches_.size(); ++j) {
+        if (ways[j] < ways[i] || !depend(i, j)) continue;
+        ways[i] = ways[j] + 1;
+        heirs_[i] = j;
+      }
+  }
+
   // The latest step of each lane that must be done before step i.
   PerLane needs_of(size_t i) const {
     PerLane needs;
     needs.fill(none);
     for (size_t j = 0; j < i; ++j)
-      if (touches_[i].writes_into(touches_[j]) || touches_[j].writes_into(touches_[i]))
-        needs[lanes_[j].lane] = j;
+      if (depend(i, j)) needs[lanes_[j].lane] = j;
     return needs;
   }
 
-  // Behind the latest step it needs, if nothing came after that one; else where it is longest quiet.
-  size_t choose(const PerLane& needs) const {
+  // Behind the latest step whose heir it is, if nothing came after that one; else where it is longest
+  // quiet.
+  size_t choose(size_t i, const PerLane& needs) const {
     size_t best = none;
     for (size_t lane = 0; lane < most_lanes; ++lane)
-      if (needs[lane] != none && needs[lane] == last_[lane])
+      if (needs[lane] != none && needs[lane] == last_[lane] && heirs_[needs[lane]] == i)
         if (best == none || needs[lane] > needs[best]) best = lane;
     if (best != none) return best;
     return static_cast<size_t>(
@@ -70,7 +88,7 @@ class Planner {
 
   void place(size_t i) {
     const PerLane needs = needs_of(i);
-    const size_t lane = choose(needs);
+    const size_t lane = choose(i, needs);
     LaneStep step{lane, {}};
     for (size_t other = 0; other < most_lanes; ++other) {
       size_t& seen = seen_[lane][other];
@@ -83,6 +101,7 @@ class Planner {
   }
 
   std::vector<Touch> touches_;
+  std::vector<size_t> heirs_;  // by step; none where nothing needs it
   std::vector<LaneStep> lanes_;
   PerLane last_;                          // of each lane
   std::array<PerLane, most_lanes> seen_;  // what each lane has waited for in the others

@@ -38,6 +38,8 @@ class RearrangeStep : public Step {
   bool can_capture() const override {
     return !needs_staging(*operands()[0].operator->(), *operands()[1].operator->());
   }
+  bool is_copy() const override { return true; }
+  std::unique_ptr<Step> reading(const std::vector<Tensor>& tensors) const override;
   void check(const std::vector<Tensor>& tensors) const override {
     infini::require(!needs_staging(*tensors[0].operator->(), *tensors[1].operator->()),
                     INFINI_STATUS_BAD_PARAM, "rearrange ", tensors[0]->info(), " <- ",
@@ -53,6 +55,11 @@ std::unique_ptr<Step> make_step(const Tensor& y, const Tensor& x) {
       common_place(TensorAccess::impl(y, "y"), "y", TensorAccess::impl(x, "x"), "x");
   Prepared prepared = prepare(this_thread(), place, *y.operator->(), *x.operator->());
   return std::make_unique<RearrangeStep>(y, x, place, std::move(prepared));
+}
+
+std::unique_ptr<Step> RearrangeStep::reading(const std::vector<Tensor>& tensors) const {
+  if (overlap(span_of(*tensors[0].operator->()), span_of(*tensors[1].operator->()))) return nullptr;
+  return make_step(tensors[0], tensors[1]);
 }
 
 void record(const Tensor& y, const Tensor& x) {

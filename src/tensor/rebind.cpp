@@ -65,7 +65,8 @@ Tensor replaced(const Tensor& tensor, std::vector<Change>& changes) {
 
 }  // namespace
 
-void rebind(const std::vector<Step*>& steps, const std::vector<std::pair<Tensor, Tensor>>& pairs) {
+std::vector<std::vector<Tensor>> rebind(const std::vector<Step*>& steps,
+                                        const std::vector<std::pair<Tensor, Tensor>>& pairs) {
   std::vector<Change> changes(pairs.begin(), pairs.end());
   std::vector<std::vector<Tensor>> operands;
   for (const Step* step : steps) {
@@ -76,7 +77,8 @@ void rebind(const std::vector<Step*>& steps, const std::vector<std::pair<Tensor,
   }
   for (const Change& change : changes)
     require(change.used, bad_param, "the graph does not use from (", change.from->info(), ")");
-  for (size_t i = 0; i < steps.size(); ++i) steps[i]->set_operands(std::move(operands[i]));
+  for (size_t i = 0; i < steps.size(); ++i) steps[i]->swap_operands(operands[i]);
+  return operands;
 }
 
 }  // namespace infinicore::detail

@@ -8,7 +8,8 @@
 
 namespace infinicore::detail {
 
-// See graph::Graph::rebind; on a failure nothing has changed.
-void rebind(const std::vector<Step*>& steps, const std::vector<std::pair<Tensor, Tensor>>& changes);
+// See graph::Graph::rebind; on a failure nothing has changed. Returns the operands that the steps had.
+std::vector<std::vector<Tensor>> rebind(const std::vector<Step*>& steps,
+                                        const std::vector<std::pair<Tensor, Tensor>>& changes);
 
 }  // namespace infinicore::detail

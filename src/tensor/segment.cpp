@@ -13,8 +13,9 @@ bool is_cpu(const infini::Place& place) { return place.device.kind() == INFINI_D
 
 }  // namespace
 
-Segment::Segment(const Step& step)
-    : place_(&step.place()), capturable_(step.can_capture() && !is_cpu(step.place())) {
+bool may_capture(const Step& step) { return step.can_capture() && !is_cpu(step.place()); }
+
+Segment::Segment(const Step& step) : place_(&step.place()), capturable_(may_capture(step)) {
   if (!capturable_) why_not_ = is_cpu(step.place()) ? "" : "waits for the host";
 }
 
@@ -31,7 +32,7 @@ Segment::Segment(Segment&& other) noexcept
 Segment::~Segment() { forget_capture(); }
 
 bool Segment::accepts(const Step& step) const {
-  return place_ == &step.place() && capturable_ == (step.can_capture() && !is_cpu(step.place()));
+  return place_ == &step.place() && capturable_ == may_capture(step);
 }
 
 // A launch may still be running: what it uses must not go before it is done.
@@ -97,7 +98,8 @@ std::string Segment::describe() const {
                      ", " + (exec_ ? "one captured launch" : "run one by one");
   if (!exec_ && !why_not_.empty()) text += " (" + why_not_ + ")";
   text += "\n";
-  for (const Step* step : steps_) text += "  " + step->describe() + "\n";
+  for (const Step* step : steps_)
+    text += "  " + step->describe() + (step->reads_through ? ", reads through a copy\n" : "\n");
   return text;
 }
 

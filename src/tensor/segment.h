@@ -9,6 +9,9 @@
 
 namespace infinicore::detail {
 
+// Whether the step can stand in a captured launch.
+bool may_capture(const Step& step);
+
 class Segment {
  public:
   // Of the client's own operator.

@@ -42,11 +42,11 @@ Span span_of(const TensorImpl& tensor) {
 bool overlap(const Span& a, const Span& b) { return a.begin < b.end && b.begin < a.end; }
 
 Step::Step(infini::Place& place, std::vector<Tensor> operands) : place_(&place) {
-  set_operands(std::move(operands));
+  swap_operands(operands);
 }
 
-void Step::set_operands(std::vector<Tensor> operands) {
-  operands_ = std::move(operands);
+void Step::swap_operands(std::vector<Tensor>& operands) noexcept {
+  operands_.swap(operands);
   std::transform(operands_.begin(), operands_.end(), data_,
                  [](Tensor& tensor) { return tensor->data(); });
 }

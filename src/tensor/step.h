@@ -34,17 +34,24 @@ class Step {
   // False: it must not run on a stream in capture.
   virtual bool can_capture() const { return true; }
   virtual size_t workspace_bytes() const { return 0; }
+  // True: what it does is to give the first operand the second one's elements, bit for bit.
+  virtual bool is_copy() const { return false; }
+  // The same step with these operands, of which those it reads hold the same elements in other
+  // places. Null when the result could differ in a bit, or when it would not pay.
+  virtual std::unique_ptr<Step> reading(const std::vector<Tensor>&) const { return nullptr; }
   // Throws when the operator does not accept these tensors in place of its own, which have the same
   // layouts at other addresses.
   virtual void check(const std::vector<Tensor>&) const {}
 
   infini::Place& place() const { return *place_; }
   const std::vector<Tensor>& operands() const { return operands_; }
-  void set_operands(std::vector<Tensor> operands);
+  void swap_operands(std::vector<Tensor>& operands) noexcept;
   // Memory of at least workspace_bytes() for all runs to come; without it each run takes its own.
   void set_workspace(std::shared_ptr<Memory> workspace) { workspace_ = std::move(workspace); }
   // Empty when none was set.
   Span workspace_span() const;
+  // It reads the source of a copy that the recorded step reads; see read_through.h.
+  bool reads_through = false;
 
  protected:
   Step(infini::Place& place, std::vector<Tensor> operands);

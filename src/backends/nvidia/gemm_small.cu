@@ -58,6 +58,7 @@ class Small final : public NvidiaGemm {
   }
   const char* candidate() const override { return "small"; }
   std::string schedule() const override { return to_string(small_); }
+  std::string arithmetic() const override { return arithmetic_of(small_, plan_.a.dtype); }
 
  protected:
   void multiply(const Call& call) const override {

@@ -139,4 +139,12 @@ std::string to_string(const SmallLaunch& launch) {
          (launch.swapped ? ", transposed" : "");
 }
 
+std::string arithmetic_of(const SmallLaunch& launch, infiniDtype_t dtype) {
+  const SmallGemm& s = launch.gemm;
+  return std::string("small ") + dtype_name(dtype) + (s.c_is_f32 ? " to f32, " : ", ") +
+         std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k) + " in " +
+         std::to_string(launch.blocks) + " tiles of " + std::to_string(launch.tile.rows) + "x" +
+         std::to_string(launch.tile.cols) + (launch.swapped ? ", transposed" : "");
+}
+
 }  // namespace infini::nvidia

@@ -77,4 +77,8 @@ bool small_gemm_pays(const GemmPlan& plan, int processors);
 
 std::string to_string(const SmallLaunch& launch);
 
+// What the bits depend on. Law: k is divided and added in an order that follows from it alone; how A
+// and B lie decides only how they are fetched.
+std::string arithmetic_of(const SmallLaunch& launch, infiniDtype_t dtype);
+
 }  // namespace infini::nvidia
