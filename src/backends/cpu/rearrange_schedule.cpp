@@ -14,7 +14,6 @@ namespace {
 // Runs of at least this many bytes are worth more than the loops that a longer run would cost.
 constexpr int64_t enough_column_bytes = 1024, enough_row_bytes = 512;
 constexpr int64_t short_column_bytes = 256, short_row_bytes = 256;
-constexpr int64_t least_chunk_lines = 32, least_cached_lines = 4;
 constexpr int64_t page_bytes = 4096;
 
 bool is_word(int64_t bytes) {
@@ -122,22 +121,16 @@ int64_t choose_strip(const TileSchedule& schedule, const Policy& policy) {
 // What the hardware fetches beyond the end of a strip, up to the end of the page, should still be in the
 // cache when the next strip is walked: then a task has no more than the policy's chunk of rows.
 bool leaves_lines_behind(const TileSchedule& schedule) {
-  return schedule.store == TileSchedule::Store::streamed && schedule.strips() > 1 &&
-         schedule.strip * schedule.word < page_bytes;
+  const auto in_pages = [](const Loop& loop) { return loop.src_step % page_bytes == 0; };
+  const bool ends_with_pages = schedule.strip * schedule.word % page_bytes == 0 &&
+                               std::all_of(schedule.rows.begin(), schedule.rows.end(), in_pages);
+  return schedule.store == TileSchedule::Store::streamed && schedule.strips() > 1 && !ends_with_pages;
 }
 
-// All rows that may be, but enough tasks for the threads to share.
-int64_t choose_chunk(const TileSchedule& schedule, const Policy& policy, int threads) {
-  if (schedule.store == TileSchedule::Store::staged) return schedule.row_count;
-  const int64_t unit = line_bytes / schedule.word;
-  const int64_t others = schedule.outer_count * schedule.strips();
-  const bool cached = schedule.store == TileSchedule::Store::cached;
-  const int64_t least = unit * (cached ? least_cached_lines : least_chunk_lines);
-  const int64_t most = std::max<int64_t>(1, schedule.row_count / least);
-  const int64_t wanted = threads <= 1 ? 1 : std::min(ceil_div(4 * threads, others), most);
-  const int64_t shared = round_up(ceil_div(schedule.row_count, wanted), unit);
-  const int64_t limit = leaves_lines_behind(schedule) ? std::min(shared, policy.chunk) : shared;
-  return even_part(schedule.row_count, limit, unit);
+// All rows that may be.
+int64_t choose_chunk(const TileSchedule& schedule, const Policy& policy) {
+  const int64_t limit = leaves_lines_behind(schedule) ? policy.chunk : schedule.row_count;
+  return even_part(schedule.row_count, limit, line_bytes / schedule.word);
 }
 
 }  // namespace
@@ -158,7 +151,7 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.aligned = in_whole_lines(schedule);
   schedule.store = choose_store(schedule, bytes, policy);
   schedule.strip = choose_strip(schedule, policy);
-  schedule.chunk = choose_chunk(schedule, policy, threads_for(bytes, policy));
+  schedule.chunk = choose_chunk(schedule, policy);
   return schedule;
 }
 

@@ -40,13 +40,16 @@ struct TileSchedule {
   std::vector<Loop> outer;          // outermost first
   int64_t row_count = 1, column_count = 1, outer_count = 1;
   int64_t strip = 0;  // columns of one task
-  int64_t chunk = 0;  // rows of one task; a multiple of 64 / word unless it is all of them
+  int64_t chunk = 0;  // rows of one task; whole panels unless it is all of them
   Store store = Store::cached;
   bool aligned = false;     // every dst step outside of a run is a multiple of a line
 
   int64_t strips() const { return (column_count + strip - 1) / strip; }
   int64_t chunks() const { return (row_count + chunk - 1) / chunk; }
   int64_t tasks() const { return outer_count * strips() * chunks(); }
+  // Threads share panels, not tasks, and so always evenly; what is staged is one panel.
+  int64_t panel_rows() const { return store == Store::staged ? row_count : 64 / word; }
+  int64_t panels() const { return (row_count + panel_rows() - 1) / panel_rows(); }
 };
 
 constexpr int64_t max_strip = 1024, max_chunk = 1024;  // of any policy

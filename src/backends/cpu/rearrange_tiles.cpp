@@ -23,8 +23,7 @@ class Tiles final : public Kernel {
         level_(level),
         threads_(threads),
         strips_(schedule_.strips()),
-        chunks_(schedule_.chunks()),
-        tasks_(schedule_.tasks()),
+        panels_(schedule_.panels()),
         small_(schedule_.store == Store::cached && threads == 1 && schedule_.row_count <= most_small &&
                schedule_.column_count <= most_small) {}
 
@@ -38,7 +37,7 @@ class Tiles final : public Kernel {
     src += schedule_.src_offset;
     if (small_) return run_small(dst, src);
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
-    parallel_for(tasks_, threads, [&](int64_t begin, int64_t end) {
+    parallel_for(schedule_.outer_count * strips_ * panels_, threads, [&](int64_t begin, int64_t end) {
       if (schedule_.store == Store::staged) return run_staged(dst, src, begin, end);
       if (schedule_.store == Store::cached) return run_direct(kernels_.cached, dst, src, begin, end);
       const auto address = reinterpret_cast<uintptr_t>(dst);
@@ -52,25 +51,29 @@ class Tiles final : public Kernel {
   }
 
  private:
-  // Calls body(strip's first column, columns, chunk's first row, rows, outer offsets) for a range of
-  // tasks.
+  // Calls body(strip's first column, columns, first row, rows, outer offsets) for a range of panels, as
+  // many of one strip and chunk at a time as the range has.
   template <class Body>
   void for_tasks(int64_t begin, int64_t end, Body body) const {
-    int64_t strip = 0, chunk = 0, nest = 0;
-    if (begin != 0) {
-      strip = begin % strips_;
-      chunk = begin / strips_ % chunks_;
-      nest = begin / strips_ / chunks_;
-    }
-    NestCursor outer(schedule_.outer, nest);
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t column = strip * schedule_.strip, row = chunk * schedule_.chunk;
-      body(column, std::min(schedule_.strip, schedule_.column_count - column), row,
-           std::min(schedule_.chunk, schedule_.row_count - row), outer);
-      if (++strip < strips_) continue;
-      strip = 0;
-      if (++chunk < chunks_) continue;
-      chunk = 0;
+    const int64_t unit = schedule_.panel_rows(), most = ceil_div(schedule_.chunk, unit);
+    int64_t rest = begin % (strips_ * panels_);
+    int64_t above = rest / (strips_ * most) * most;  // panels in the chunks above
+    rest -= above * strips_;
+    NestCursor outer(schedule_.outer, begin / (strips_ * panels_));
+    while (begin < end) {
+      const int64_t panels = std::min(most, panels_ - above);
+      int64_t strip = rest / panels, panel = rest % panels;
+      for (; strip < strips_ && begin < end; ++strip, panel = 0) {
+        const int64_t taken = std::min(panels - panel, end - begin);
+        const int64_t column = strip * schedule_.strip, row = (above + panel) * unit;
+        body(column, std::min(schedule_.strip, schedule_.column_count - column), row,
+             std::min(taken * unit, schedule_.row_count - row), outer);
+        begin += taken;
+      }
+      rest = 0;
+      above += panels;
+      if (above < panels_) continue;
+      above = 0;
       outer.advance();
     }
   }
@@ -132,8 +135,8 @@ class Tiles final : public Kernel {
     for (int64_t i = 0; i < panels; ++i) {
       if (i + 2 < panels) take(i + 2);
       panel.rows = static_cast<int>(std::min(unit, rows - i * unit));
-      panel.first = i == 0;
-      panel.last = i + 1 == panels;
+      panel.first = row + i == 0;
+      panel.last = row + rows == schedule_.row_count && i + 1 == panels;
       panel.src_of_row = offsets[i % 3];
       panel.next_of_row = fetches && i + 1 < panels ? offsets[(i + 1) % 3] : nullptr;
       panel.after_of_row = fetches && i + 2 < panels ? offsets[(i + 2) % 3] : nullptr;
@@ -165,8 +168,11 @@ class Tiles final : public Kernel {
     if (kernel == kernels_.streamed) streaming_fence();
   }
 
+  // Lines that do not begin with a panel belong to the walk in which they end: it reads the panel above
+  // its first one, too, and no line is written in two halves.
   void run_skewed(char* dst, const char* src, int64_t begin, int64_t end) const {
     alignas(line_bytes) char carry[max_strip * line_bytes];
+    const int64_t unit = line_bytes / schedule_.word;
     Columns columns;
     Stage stage;
     for_tasks(begin, end, [&](int64_t column, int64_t count, int64_t row, int64_t rows,
@@ -180,6 +186,11 @@ class Tiles final : public Kernel {
       panel.stage = &stage;
       stage.ready = false;
       panel.carry = carry;
+      if (row > 0) {
+        Panel above = panel;
+        above.unwritten = true;
+        run_panels(kernels_.skewed, above, row - unit, unit);
+      }
       run_panels(kernels_.skewed, panel, row, rows);
     });
     streaming_fence();
@@ -215,7 +226,7 @@ class Tiles final : public Kernel {
   PanelKernels kernels_;
   Isa level_;
   int threads_;
-  int64_t strips_, chunks_, tasks_;
+  int64_t strips_, panels_;  // panels: of all rows
   bool small_;
 };
 

@@ -110,7 +110,7 @@ inline void emit_edge(char* dst, __m512i before, __m512i v, int valid, const Pan
     _mm512_mask_storeu_epi8(line + 64, low_bytes(end - 64), joined<unit>(v, v, index));
 }
 
-// The first and the last panel of a walk, and what is left of any panel beside whole blocks.
+// The first and the last panel of a run, one that is not written, and what is left of any panel beside whole blocks.
 template <int word>
 void run_skewed_edge(const Panel& p, int64_t begin) {
   constexpr int L = 16 / word, unit = word < 4 ? word : 4;
@@ -121,8 +121,9 @@ void run_skewed_edge(const Panel& p, int64_t begin) {
     load_block<Avx512, word>(v, rows.at, c * word, columns);
     auto* carry = reinterpret_cast<__m512i*>(p.carry + c * line_bytes);
     for (int k = 0; k < columns; ++k) {
-      emit_edge<unit>(p.dst + p.dst_of_column[c + k], _mm512_load_si512(carry + k), v[k],
-                      p.rows * word, p);
+      if (!p.unwritten)
+        emit_edge<unit>(p.dst + p.dst_of_column[c + k], _mm512_load_si512(carry + k), v[k],
+                        p.rows * word, p);
       _mm512_store_si512(carry + k, v[k]);
     }
   }
@@ -131,7 +132,7 @@ void run_skewed_edge(const Panel& p, int64_t begin) {
 template <int word>
 void run_skewed(const Panel& p) {
   constexpr int L = 16 / word, unit = word < 4 ? word : 4;
-  if (p.first || p.last) return run_skewed_edge<word>(p, 0);
+  if (p.first || p.last || p.unwritten) return run_skewed_edge<word>(p, 0);
   const auto* index = reinterpret_cast<const char*>(ascending<unit>.bytes) + 64;
   auto* carry = reinterpret_cast<__m512i*>(p.carry);
   const auto emit = [dst = p.dst, column = p.dst_of_column, carry, index](int64_t c, const __m512i* v,
@@ -145,7 +146,7 @@ void run_skewed(const Panel& p) {
       Avx512::stream(to - skew, joined<unit>(before, v[k], index - skew));
     }
   };
-  run_skewed_edge<word>(p, walk_streamed<Avx512, word, false>(p, emit));
+  run_skewed_edge<word>(p, walk_streamed<Avx512, word, true>(p, emit));
 }
 
 template <int word>

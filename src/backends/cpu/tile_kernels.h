@@ -34,7 +34,8 @@ struct Panel {
   int rows;         // 1 .. 64 / word
   Stage* stage;     // streaming
   char* carry;      // streaming with a skew: 64 bytes per column, 64-byte aligned
-  bool first, last;  // the first or last panel of its columns in this walk along dst
+  bool first, last;  // the first or last panel of its columns' runs in dst
+  bool unwritten;    // streaming with a skew: only to be carried, since others write it
 
   int64_t column(int64_t c) const { return dst_of_column ? dst_of_column[c] : c * column_step; }
   int64_t row(int r) const {

@@ -83,35 +83,54 @@ inline void store_block(const typename V::type* v, char* dst, const int64_t* col
   }
 }
 
-// Fetches the next panel's share of the block at column byte `at`: four blocks in a row touch the same
-// lines, so each asks for a quarter of the rows.
+// Fetches a quarter of the next panel's rows at column byte `at`, the quarters in turn: four blocks in a
+// row touch the same lines. (Always inlined: g++ removes calls of what only prefetches.)
 template <int word>
-inline void fetch_rows(const char* src, const int64_t* next, int64_t at) {
+[[gnu::always_inline]] inline void fetch_rows(const char* src, const int64_t* next, int64_t at) {
   constexpr int L = 16 / word;
   const int64_t* row = next + at / 16 % 4 * L;
   for (int r = 0; r < L; ++r) __builtin_prefetch(src + row[r] + at, 0, 2);
 }
 
-// The same straight from the rows, for whole blocks of columns. Strips longer than this are followed
-// by the hardware.
-constexpr int64_t longest_fetched = 2048;
+// What is fetched while a panel is walked. Short strips: all of the next panel, each block its share.
+// Longer ones are followed by the hardware, but late: so the last lines of a panel ask for the first ones
+// of the next, half as many. (Asked for sooner, they push aside what the hardware follows.)
+template <class V, int word>
+class Fetch {
+ public:
+  Fetch(const Panel& p, int part) : src_(p.src), next_(part == 0 ? p.next_of_row : nullptr) {
+    const int64_t bytes = p.columns * word;
+    if (bytes > longest_whole) begin_ = bytes - last_bytes;
+  }
+  // Before the block at column byte `at`, which is a multiple of 16.
+  [[gnu::always_inline]] void block(int64_t at) const {
+    if (next_ == nullptr) return;
+    if (begin_ == 0) fetch_rows<word>(src_, next_, at);
+    else if (at >= begin_ && at % 32 == 0) fetch_rows<word>(src_, next_, (at - begin_) / 32 * 16);
+  }
+
+ private:
+  static constexpr int64_t longest_whole = 2048, last_bytes = 1024;
+  const char* src_;
+  const int64_t* next_;
+  int64_t begin_ = 0;
+};
 
 constexpr auto nothing = [](int) {};  // between the columns that are written, see tile_stage.h
 
+// Calls emit(first column, vectors of L columns, between) for whole blocks of columns, read straight from
+// the rows. Returns the columns that were done.
 template <class V, int word, bool in_pairs, class Emit>
 inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Emit emit) {
   constexpr int L = 16 / word;
-  const char* const src = p.src;
   const int64_t columns = p.columns;
-  const int64_t* const next = part == 0 && columns * word <= longest_fetched ? p.next_of_row : nullptr;
+  const Fetch<V, word> fetch(p, part);
   int64_t c = 0;
   if constexpr (in_pairs) {
     for (; c + 2 * L <= columns; c += 2 * L) {
       typename V::type v[2 * L];
-      if (next != nullptr) {
-        fetch_rows<word>(src, next, c * word);
-        fetch_rows<word>(src, next, c * word + 16);
-      }
+      fetch.block(c * word);
+      fetch.block(c * word + 16);
       load_two_blocks<V, word>(v, rows, c * word);
       emit(c, v, nothing);
       emit(c + L, v + L, nothing);
@@ -119,7 +138,7 @@ inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Em
   }
   for (; c + L <= columns; c += L) {
     typename V::type v[L];
-    if (next != nullptr) fetch_rows<word>(src, next, c * word);
+    fetch.block(c * word);
     load_whole_block<V, word>(v, rows, c * word);
     emit(c, v, nothing);
   }
