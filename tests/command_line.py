@@ -20,6 +20,7 @@ CASES = [
     (["check", "--threads", "1", "--random", "5"], 0, "5 passed, 0 failed", ""),
     (["bench", "--list"], 0, "cpu_medium", ""),
     (["bench", "rearrange f32 64x64 perm=1,0", "--milliseconds", "1"], 0, "geometric mean", ""),
+    (["bench", "quick", "--filter", "transpose", "--milliseconds", "1"], 0, "transpose_u8", ""),
     (["bench", "gemm f32 m=8 n=8 k=8", "--milliseconds", "1"], 0, "gemm f32 m=8 n=8 k=8", ""),
     # What is wrong is named, and nothing runs.
     (["frobnicate"], 2, "", '"frobnicate" is not a command'),

@@ -77,39 +77,53 @@ int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Opt
   return results.all_verified() ? 0 : 1;
 }
 
+// Which peer is measured beside ours: "" (none), "cpu", "torch" or "torch-compiled".
+std::string choose_peer(const std::string& asked, bool products, const std::vector<std::string>& words) {
+  if (asked == "none") return "";
+  const bool copies_on_cpu = !products && current_device().kind() == INFINI_DEVICE_CPU;
+  const bool by_itself = asked.empty() && !products && peers_come_by_themselves(words);
+  return (!asked.empty() && copies_on_cpu) || by_itself ? "cpu" : asked;
+}
+
+bench::Options take_options(Arguments& arguments) {
+  bench::Options options;
+  options.verify = !arguments.take_flag("--no-verify");
+  options.scaling = arguments.take_flag("--scaling");
+  const int64_t milliseconds = arguments.take_integer("--milliseconds", 300);
+  require(milliseconds > 0, INFINI_STATUS_BAD_PARAM, "--milliseconds is ", milliseconds, "; expected at least 1");
+  options.seconds = static_cast<double>(milliseconds) / 1000;
+  return options;
+}
+
+// Suites and problems to measure; without any, the operator's usual suite.
+std::vector<std::string> take_words(Arguments& arguments) {
+  const std::string suite = arguments.take_value("--suite", ""), op = arguments.take_operator();
+  auto words = arguments.rest();
+  std::erase(words, "rearrange");  // `infini bench rearrange --suite cpu` reads well
+  if (!suite.empty()) words.push_back(suite);
+  if (words.empty()) words.push_back(op == "gemm" ? "gemm" : "quick");
+  return words;
+}
+
 }  // namespace
 
 int run_bench(Arguments& arguments) {
   if (arguments.take_flag("--list")) return list_suites();
   arguments.take_device();
-  bench::Options options;
-  options.verify = !arguments.take_flag("--no-verify");
-  const int64_t milliseconds = arguments.take_integer("--milliseconds", 300);
-  require(milliseconds > 0, INFINI_STATUS_BAD_PARAM, "--milliseconds is ", milliseconds, "; expected at least 1");
-  options.seconds = static_cast<double>(milliseconds) / 1000;
-  const std::string suite = arguments.take_value("--suite", "");
-  const std::string json = arguments.take_value("--json", "");
-  const std::string filter = arguments.take_value("--filter", "");
-  options.scaling = arguments.take_flag("--scaling");
-  std::string peer = arguments.take_value("--peer", "");
-  const bool torch = peer == "torch" || peer == "torch-compiled";
-  require(peer.empty() || peer == "none" || (torch && !json.empty()), INFINI_STATUS_BAD_PARAM,
-          "--peer is \"", peer, "\"; expected none, or torch or torch-compiled together with --json FILE");
-  const std::string op = arguments.take_operator();
-  auto words = arguments.rest();
-  std::erase(words, "rearrange");  // `infini bench rearrange --suite cpu` reads well
-  if (!suite.empty()) words.push_back(suite);
-  if (words.empty()) words.push_back(op == "gemm" ? "gemm" : "quick");
+  const bench::Options options = take_options(arguments);
+  const std::string json = arguments.take_value("--json", ""), filter = arguments.take_value("--filter", "");
+  const std::string asked = arguments.take_value("--peer", "");
+  const bool torch = asked == "torch" || asked == "torch-compiled";
+  require(asked.empty() || asked == "none" || (torch && !json.empty()), INFINI_STATUS_BAD_PARAM,
+          "--peer is \"", asked, "\"; expected none, or torch or torch-compiled together with --json FILE");
+  const auto words = take_words(arguments);
   const auto problems = collect(words, filter);
   const auto gemms = std::count_if(problems.begin(), problems.end(),
                                    [](const NamedProblem& p) { return harness::is_gemm(p.text); });
   const bool products = static_cast<size_t>(gemms) == problems.size();
-  if (peer == "none") peer.clear();
-  else if (torch && !products && current_device().kind() == INFINI_DEVICE_CPU) peer = "cpu";
-  else if (peer.empty() && !products && peers_come_by_themselves(words)) peer = "cpu";
-  if (products) return bench_gemms(problems, options, json, peer);
-  require(gemms == 0, INFINI_STATUS_BAD_PARAM, "a bench has rearrange or gemm problems, not both");
-  return bench_rearranges(problems, options, json, peer);
+  require(products || gemms == 0, INFINI_STATUS_BAD_PARAM, "a bench has rearrange or gemm problems, not both");
+  const std::string peer = choose_peer(asked, products, words);
+  return products ? bench_gemms(problems, options, json, peer) : bench_rearranges(problems, options, json, peer);
 }
 
 }  // namespace infini::tools
