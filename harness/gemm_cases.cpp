@@ -21,7 +21,7 @@ constexpr const char* forms[] = {
     "gemm $ m=1 n=300 k=200", "gemm $ m=300 n=1 k=200", "gemm $ m=2 n=1030 k=65", "gemm $ m=3 n=130 k=257 b=t",
     "gemm $ m=4 n=129 k=100 b=t beta=1", "gemm $ m=130 n=4 k=100 c=t alpha=0.5", "gemm $ m=11 n=200 k=90 b=t",
     "gemm $ m=1 n=300 k=200 c=77,3 a=5,2", "gemm $ m=16 n=67 k=129 b=t", "gemm $ m=1 n=128 k=128 batch=3",
-    "gemm $ m=16 n=256 k=384", "gemm $ m=1 n=4096 k=512", "gemm $ m=1 n=512 k=4100 b=t",
+    "gemm $ m=14 n=75 k=1100 b=t beta=1", "gemm $ m=16 n=256 k=384", "gemm $ m=1 n=4096 k=512", "gemm $ m=1 n=512 k=4100 b=t",
     // tiles, edges and pieces of k
     "gemm $ m=8 n=8 k=8", "gemm $ m=14 n=32 k=16", "gemm $ m=15 n=33 k=17", "gemm $ m=28 n=64 k=384",
     "gemm $ m=29 n=65 k=385", "gemm $ m=64 n=96 k=128", "gemm $ m=128 n=128 k=128 beta=1",

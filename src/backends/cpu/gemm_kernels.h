@@ -75,13 +75,17 @@ struct SkinnyCall {
   int64_t b_step;
   T* sum;
   int64_t sum_row;
-  int64_t ahead;  // along: bytes from a place in B to one that comes nearer when it is read
+  int64_t ahead;  // bytes from a place in B (of pieces: in the first column) to one that is fetched with it
+  // Of pieces: rows·cols vectors that they hand on, and which piece of k this is.
+  T* partial = nullptr;
+  bool is_first = true, is_last = true;
 };
 
 template <class T>
 struct SkinnySet {
   void (*across[most_skinny_rows])(const SkinnyCall<T>&) = {};
   void (*along[most_skinny_rows])(const SkinnyCall<T>&) = {};
+  void (*piece[most_skinny_rows])(const SkinnyCall<T>&) = {};  // along, for a part of k
 };
 
 template <class T>

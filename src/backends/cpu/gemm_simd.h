@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backends/cpu/gemm_kernels.h"
+#include "backends/cpu/gemm_simd_skinny.h"
 #include "backends/cpu/gemm_vectors.h"
 
 namespace infini::cpu {
@@ -50,6 +51,7 @@ void tile(const TileCall<T>& call) {
       if constexpr (packed) {
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + 4 * call.b_row + j * lanes);
+        __builtin_prefetch(a[0] + 16 * a_col);  // in f64 a strip is too long for the first cache: 12 %
       }
       if constexpr (kind != TileKind::plain) {
         __builtin_prefetch(ahead, 0, 2);
@@ -92,33 +94,6 @@ void tile(const TileCall<T>& call) {
 }
 
 // ---- packing ----
-
-template <int half, int lanes>
-constexpr int low_index(int lane) { return lane & half ? lanes + lane - half : lane; }
-template <int half, int lanes>
-constexpr int high_index(int lane) { return lane & half ? lanes + lane : lane + half; }
-
-// Exchanges the off-diagonal half×half blocks of each 2half×2half block.
-template <class T, int half, int... lane>
-[[gnu::always_inline]] inline void exchange(Vec<T> (&v)[sizeof...(lane)], std::integer_sequence<int, lane...>) {
-  constexpr int lanes = sizeof...(lane);
-#pragma GCC unroll 16
-  for (int i = 0; i < lanes; ++i) {
-    if (i & half) continue;
-    const Vec<T> x = v[i], y = v[i | half];
-    v[i] = __builtin_shufflevector(x, y, low_index<half, lanes>(lane)...);
-    v[i | half] = __builtin_shufflevector(x, y, high_index<half, lanes>(lane)...);
-  }
-}
-
-template <class T>
-[[gnu::always_inline]] inline void transpose(Vec<T> (&v)[Simd<T>::lanes]) {
-  constexpr auto lanes = std::make_integer_sequence<int, Simd<T>::lanes>{};
-  exchange<T, 1>(v, lanes);
-  if constexpr (Simd<T>::lanes > 2) exchange<T, 2>(v, lanes);
-  if constexpr (Simd<T>::lanes > 4) exchange<T, 4>(v, lanes);
-  if constexpr (Simd<T>::lanes > 8) exchange<T, 8>(v, lanes);
-}
 
 // Up to lanes columns, each contiguous along k, become rows of a panel; missing ones become zeros.
 template <class S, class T>
@@ -199,89 +174,6 @@ void finish(const FinishCall<T>& call) {
   }
 }
 
-// ---- skinny products: a few rows of A against a B that is read once, in its own type ----
-
-// B's rows are contiguous: sums of a stretch of columns stay in the first cache while B streams by.
-template <class S, class T, int rows>
-void skinny_across(const SkinnyCall<T>& call) {
-  constexpr int lanes = Simd<T>::lanes, deep = rows <= 2 ? 8 : 4;
-  int64_t p = 0;
-  const auto advance = [&](auto depth_tag) {
-    constexpr int depth = decltype(depth_tag)::value;
-    const S* b[depth];
-    Vec<T> left[rows][depth];
-#pragma GCC unroll 8
-    for (int u = 0; u < depth; ++u) {
-      b[u] = reinterpret_cast<const S*>(call.b + (p + u) * call.b_step);
-#pragma GCC unroll 8
-      for (int i = 0; i < rows; ++i) left[i][u] = splat(call.a[i * call.a_row + p + u]);
-    }
-    int64_t j = 0;
-    for (; j + lanes <= call.cols; j += lanes) {
-      Vec<T> sum[rows];
-#pragma GCC unroll 8
-      for (int i = 0; i < rows; ++i) sum[i] = load(call.sum + i * call.sum_row + j);
-#pragma GCC unroll 8
-      for (int u = 0; u < depth; ++u) {
-        const Vec<T> right = wide(b[u] + j);
-#pragma GCC unroll 8
-        for (int i = 0; i < rows; ++i) sum[i] += left[i][u] * right;
-      }
-#pragma GCC unroll 8
-      for (int i = 0; i < rows; ++i) store(call.sum + i * call.sum_row + j, sum[i]);
-    }
-    for (; j < call.cols; ++j)
-      for (int u = 0; u < depth; ++u)
-        for (int i = 0; i < rows; ++i) {
-          T& sum = call.sum[i * call.sum_row + j];
-          sum = Native::fma(left[i][u][0], one(b[u] + j), sum);
-        }
-    p += depth;
-  };
-  while (p + deep <= call.k) advance(std::integral_constant<int, deep>{});
-  while (p < call.k) advance(std::integral_constant<int, 1>{});
-}
-
-// B's columns are contiguous: a few dot products at a time, lanes along k, summed in a fixed order.
-template <class S, class T, int rows, int cols>
-void dots(const SkinnyCall<T>& call, int64_t column) {
-  constexpr int lanes = Simd<T>::lanes;
-  const S* b[cols];
-  Vec<T> sum[rows][cols] = {};
-  for (int j = 0; j < cols; ++j)
-    b[j] = reinterpret_cast<const S*>(call.b + (column + j) * call.b_step);
-  int64_t p = 0;
-  for (; p + lanes <= call.k; p += lanes) {
-    Vec<T> right[cols];
-#pragma GCC unroll 8
-    for (int j = 0; j < cols; ++j) {
-      right[j] = wide(b[j] + p);
-      __builtin_prefetch(reinterpret_cast<const char*>(b[j] + p) + call.ahead);
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < rows; ++i) {
-      const Vec<T> left = load(call.a + i * call.a_row + p);
-#pragma GCC unroll 8
-      for (int j = 0; j < cols; ++j) sum[i][j] += left * right[j];
-    }
-  }
-  for (int i = 0; i < rows; ++i)
-    for (int j = 0; j < cols; ++j) {
-      T total = 0;
-      for (int lane = 0; lane < lanes; ++lane) total += sum[i][j][lane];
-      for (int64_t q = p; q < call.k; ++q) total += call.a[i * call.a_row + q] * one(b[j] + q);
-      call.sum[i * call.sum_row + column + j] = total;
-    }
-}
-
-template <class S, class T, int rows>
-void skinny_along(const SkinnyCall<T>& call) {
-  constexpr int cols = 4;
-  int64_t j = 0;
-  for (; j + cols <= call.cols; j += cols) dots<S, T, rows, cols>(call, j);
-  for (; j < call.cols; ++j) dots<S, T, rows, 1>(call, j);
-}
-
 // ---- the table ----
 
 template <class T, TileKind kind, int vectors, int... row>
@@ -298,18 +190,6 @@ constexpr void fill_tiles(GemmKernels<T>& table) {
   fill_tiles<T, TileKind::fetching, vectors>(table, rows);
   if constexpr (!wide)
     fill_tiles<T, TileKind::packed, vectors>(table, std::make_integer_sequence<int, Native::tile_rows>{});
-}
-
-template <class T, class S>
-constexpr void fill_skinny(SkinnySet<T>& set) {
-  set.across[0] = skinny_across<S, T, 1>;
-  set.across[1] = skinny_across<S, T, 2>;
-  set.across[2] = skinny_across<S, T, 3>;
-  set.across[3] = skinny_across<S, T, 4>;
-  set.along[0] = skinny_along<S, T, 1>;
-  set.along[1] = skinny_along<S, T, 2>;
-  set.along[2] = skinny_along<S, T, 3>;
-  set.along[3] = skinny_along<S, T, 4>;
 }
 
 template <class T>

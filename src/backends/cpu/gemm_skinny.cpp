@@ -14,11 +14,13 @@ namespace {
 
 constexpr int64_t line_bytes = 64;
 constexpr int64_t sum_bytes = 24 << 10;         // a stretch of columns whose sums stay in L1
-constexpr int64_t reread_bytes = 64 << 10;      // columns that later rows of A read again
 constexpr double bytes_per_thread = 128 << 10;  // of B; below this a thread does not pay
 constexpr int64_t most_rows_across = 8, most_rows_along = 16;
 constexpr int64_t cols_ahead = 4;   // of a B that is read along its columns once: 3 to 10 % at M = 1
+constexpr int64_t rows_ahead = 8;   // of a B that is read across
 constexpr int64_t rows_reread = 8;  // of B, which later rows of A read again across
+// More rows than a kernel takes read B along its columns in pieces that stay in L1, and A's with them.
+constexpr int64_t piece_bytes = 2048, piece_cols = 16, cols_together = 4, page_bytes = 4096;
 
 enum class Walk { none, across, along };  // the contiguous direction of B: its rows or its columns
 
@@ -42,20 +44,17 @@ class Skinny final : public CpuGemm {
                          static_cast<double>(dtype_bytes(plan_.b.dtype));
     threads_ = static_cast<int>(
         std::clamp(bytes / bytes_per_thread, 1.0, static_cast<double>(available_threads())));
+    pieces_ = walk_ == Walk::along && plan_.m > most_skinny_rows;
     const int64_t pad = line_bytes / int64_t{sizeof(T)};
     const int64_t room = plan_.m <= most_skinny_rows ? sum_bytes : 2 * sum_bytes;
     const int64_t stretch = round_up(room / (plan_.m * int64_t{sizeof(T)}), 2 * pad);
-    cols_ = std::min(stretch, round_up(ceil_div(plan_.n, threads_), 2 * pad));
-    const int64_t column_bytes = std::max<int64_t>(1, plan_.k * dtype_bytes(plan_.b.dtype));
-    const bool once = plan_.m <= most_skinny_rows;  // later rows of A read the same part of B again
-    cols_at_once_ = once || walk_ == Walk::across
-                        ? cols_
-                        : round_up(std::min(cols_, reread_bytes / column_bytes + 1), 4);
-    ahead_ = once ? cols_ahead * plan_.b.col_step : 0;
-    depth_at_once_ = once || walk_ == Walk::along ? plan_.k : rows_reread;
-    a_row_ = round_up(plan_.k, pad);
+    cols_ = pieces_ ? piece_cols : std::min(stretch, round_up(ceil_div(plan_.n, threads_), 2 * pad));
+    // Pieces of all rows of A share the first cache: they must not fall on the same places of it.
+    a_row_ = pieces_ ? round_up(plan_.k, page_bytes / int64_t{sizeof(T)}) + piece_bytes / int64_t{sizeof(T)}
+                     : round_up(plan_.k, pad);
     a_bytes_ = plan_.m * a_row_ * int64_t{sizeof(T)};
-    scratch_bytes_ = plan_.m * round_up(cols_, pad) * int64_t{sizeof(T)};
+    partial_bytes_ = pieces_ ? plan_.m * cols_ * kernels_.lanes * int64_t{sizeof(T)} : 0;
+    scratch_bytes_ = partial_bytes_ + plan_.m * round_up(cols_, pad) * int64_t{sizeof(T)};
     workspace_bytes_ = static_cast<size_t>(a_bytes_ + threads_ * scratch_bytes_);
   }
 
@@ -63,7 +62,7 @@ class Skinny final : public CpuGemm {
   std::string schedule() const override {
     std::ostringstream text;
     text << isa_name(isa_) << ", b read " << (walk_ == Walk::across ? "across" : "along")
-         << ", stretches of " << cols_ << " columns on " << threads_ << " threads"
+         << (pieces_ ? " in pieces" : "") << ", stretches of " << cols_ << " columns on " << threads_ << " threads"
          << (swapped_ ? ", transposed" : "");
     return text.str();
   }
@@ -81,43 +80,87 @@ class Skinny final : public CpuGemm {
                                                   plan_.k, a, a_row_});
       std::atomic<int64_t> next{0};
       parallel_for(threads, threads, [&](int64_t first, int64_t last) {
-        T* sums = reinterpret_cast<T*>(p.workspace + a_bytes_ + first * scratch_bytes_);
+        char* scratch = p.workspace + a_bytes_ + first * scratch_bytes_;
         if (first == last) return;
         for (int64_t s; (s = next.fetch_add(1, std::memory_order_relaxed)) < stretches;)
-          run_stretch(p, batch, s * cols_, a, sums, alpha, beta);
+          run_stretch(p, batch, s * cols_, a, scratch, alpha, beta);
       });
     }
   }
 
  private:
-  void run_stretch(const Pointers& p, int64_t batch, int64_t col, const T* a, T* sums, T alpha,
+  void run_stretch(const Pointers& p, int64_t batch, int64_t col, const T* a, char* scratch, T alpha,
                    T beta) const {
-    const int64_t cols = std::min(cols_, plan_.n - col), sum_row = cols_;
+    const int64_t cols = std::min(cols_, plan_.n - col);
+    T* const sums = reinterpret_cast<T*>(scratch + partial_bytes_);
+    const SkinnyCall<T> call{plan_.k,
+                             cols,
+                             a,
+                             a_row_,
+                             p.b + batch * plan_.b.batch_step + col * plan_.b.col_step,
+                             walk_ == Walk::across ? plan_.b.row_step : plan_.b.col_step,
+                             sums,
+                             cols_,
+                             cols_ahead * plan_.b.col_step,
+                             reinterpret_cast<T*>(scratch)};
     const SkinnySet<T>& set = kernels_.skinny[memory_index(plan_.b.dtype)];
-    const bool across = walk_ == Walk::across;
-    if (across) std::fill_n(sums, plan_.m * sum_row, T{0});
-    const char* b = p.b + batch * plan_.b.batch_step + col * plan_.b.col_step;
-    for (int64_t first = 0; first < cols; first += cols_at_once_)
-      for (int64_t k = 0; k < plan_.k; k += depth_at_once_)
-        for (int64_t row = 0; row < plan_.m; row += most_skinny_rows) {
-          const int64_t rows = std::min<int64_t>(most_skinny_rows, plan_.m - row);
-          (across ? set.across : set.along)[rows - 1](
-              {std::min(depth_at_once_, plan_.k - k), std::min(cols_at_once_, cols - first),
-               a + row * a_row_ + k, a_row_, b + first * plan_.b.col_step + k * plan_.b.row_step,
-               across ? plan_.b.row_step : plan_.b.col_step, sums + row * sum_row + first,
-               sum_row, ahead_});
-        }
+    if (pieces_) run_pieces(set, call);
+    else if (walk_ == Walk::across) run_across(set, call);
+    else set.along[plan_.m - 1](call);
     kernels_.finish[memory_index(plan_.c.dtype)](
-        {sums, sum_row, plan_.m, cols, p.c + batch * plan_.c.batch_step + col * plan_.c.col_step,
+        {sums, cols_, plan_.m, cols, p.c + batch * plan_.c.batch_step + col * plan_.c.col_step,
          plan_.c.row_step, plan_.c.col_step, alpha, beta});
+  }
+
+  // Later rows of A read the same few rows of B again.
+  void run_across(const SkinnySet<T>& set, SkinnyCall<T> call) const {
+    const SkinnyCall<T> all = call;
+    std::fill_n(all.sum, plan_.m * all.sum_row, T{0});
+    const int64_t depth = plan_.m <= most_skinny_rows ? plan_.k : rows_reread;
+    for (int64_t k = 0; k < plan_.k; k += depth)
+      for (int64_t row = 0; row < plan_.m; row += most_skinny_rows) {
+        call.k = std::min(depth, plan_.k - k);
+        call.a = all.a + row * a_row_ + k;
+        call.b = all.b + k * plan_.b.row_step;
+        call.sum = all.sum + row * all.sum_row;
+        call.ahead = row == 0 ? rows_ahead * plan_.b.row_step : 0;
+        set.across[std::min<int64_t>(most_skinny_rows, plan_.m - row) - 1](call);
+      }
+  }
+
+  // A few columns of a piece of B at a time, for which the rows of A take turns. Each turn asks for
+  // one of the columns that follow, so that memory is never waited for.
+  void run_pieces(const SkinnySet<T>& set, SkinnyCall<T> call) const {
+    const SkinnyCall<T> all = call;
+    const int64_t bytes = dtype_bytes(plan_.b.dtype), depth = piece_bytes / int64_t{sizeof(T)};
+    const int64_t height = ceil_div(plan_.m, int64_t{4});
+    for (int64_t k = 0; k < plan_.k; k += depth) {
+      call.k = std::min(depth, plan_.k - k);
+      call.is_first = k == 0;
+      call.is_last = k + depth >= plan_.k;
+      for (int64_t col = 0; col < all.cols; col += cols_together) {
+        call.cols = std::min(cols_together, all.cols - col);
+        call.b = all.b + col * all.b_step + k * bytes;
+        const int64_t next = col + cols_together < all.cols
+                                 ? cols_together * all.b_step
+                                 : depth * bytes - col * all.b_step;
+        for (int64_t row = 0; row < plan_.m; row += height) {
+          call.a = all.a + row * a_row_ + k;
+          call.sum = all.sum + row * all.sum_row + col;
+          call.partial = all.partial + (col * plan_.m + row * call.cols) * kernels_.lanes;
+          call.ahead = next + row / height * all.b_step;
+          set.piece[std::min(height, plan_.m - row) - 1](call);
+        }
+      }
+    }
   }
 
   const GemmKernels<T>& kernels_;
   Walk walk_;
   bool swapped_ = false;
   int threads_ = 1;
-  int64_t cols_ = 0, cols_at_once_ = 0, depth_at_once_ = 0, a_row_ = 0, a_bytes_ = 0,
-          scratch_bytes_ = 0, ahead_ = 0;
+  bool pieces_ = false;
+  int64_t cols_ = 0, a_row_ = 0, a_bytes_ = 0, partial_bytes_ = 0, scratch_bytes_ = 0;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "backends/cpu/gemm_kernels.h"
 
@@ -98,6 +99,35 @@ void narrow_part(S* p, int count, Vec<T> v) {
     narrow(line, v);
     for (int i = 0; i < count; ++i) p[i] = line[i];
   }
+}
+
+// ---- transposition of lanes×lanes elements ----
+
+template <int half, int lanes>
+constexpr int low_index(int lane) { return lane & half ? lanes + lane - half : lane; }
+template <int half, int lanes>
+constexpr int high_index(int lane) { return lane & half ? lanes + lane : lane + half; }
+
+// Exchanges the off-diagonal half×half blocks of each 2half×2half block.
+template <class T, int half, int... lane>
+[[gnu::always_inline]] inline void exchange(Vec<T> (&v)[sizeof...(lane)], std::integer_sequence<int, lane...>) {
+  constexpr int lanes = sizeof...(lane);
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes; ++i) {
+    if (i & half) continue;
+    const Vec<T> x = v[i], y = v[i | half];
+    v[i] = __builtin_shufflevector(x, y, low_index<half, lanes>(lane)...);
+    v[i | half] = __builtin_shufflevector(x, y, high_index<half, lanes>(lane)...);
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void transpose(Vec<T> (&v)[Simd<T>::lanes]) {
+  constexpr auto lanes = std::make_integer_sequence<int, Simd<T>::lanes>{};
+  exchange<T, 1>(v, lanes);
+  if constexpr (Simd<T>::lanes > 2) exchange<T, 2>(v, lanes);
+  if constexpr (Simd<T>::lanes > 4) exchange<T, 4>(v, lanes);
+  if constexpr (Simd<T>::lanes > 8) exchange<T, 8>(v, lanes);
 }
 
 }  // namespace
