@@ -1,5 +1,7 @@
 // What the shared device source needs of a vendor, in plain C++: for vendors of which we know no
-// better instruction. No warp intrinsics, no asynchronous copies.
+// better instruction. No warp intrinsics, no asynchronous copies. Where the device is emulated
+// (emulators/simt) it has both early launches and asynchronous copies, so that every promise that the
+// kernels make is checked.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +15,11 @@ bool reads_host_memory(const Properties&) {
 }
 template <class Properties>
 bool can_launch_early(const Properties&) {
+#ifdef SIMT_EMULATOR
+  return true;
+#else
   return false;
+#endif
 }
 
 }  // namespace infini::gpu
@@ -32,7 +38,12 @@ inline constexpr int threads_per_processor = 256;
 
 inline Status launch_early(const void* kernel, unsigned blocks, unsigned threads,
                            const void** arguments, size_t shared_bytes, Stream stream) {
+#ifdef SIMT_EMULATOR
+  return simtLaunchKernelEarly(kernel, dim3(blocks), dim3(threads), const_cast<void**>(arguments),
+                               shared_bytes, stream);
+#else
   return launch(kernel, blocks, threads, arguments, shared_bytes, stream);
+#endif
 }
 
 inline Status divide_memory_evenly(const void*) { return success; }
@@ -42,6 +53,18 @@ inline Status divide_memory_evenly(const void*) { return success; }
 #define __grid_constant__
 #endif
 
+#ifdef SIMT_EMULATOR
+inline unsigned char* shared_memory() { return static_cast<unsigned char*>(simtSharedMemory()); }
+inline void stage_vector(void* shared, const void* global) { simtStageVector(shared, global); }
+inline void stage_wait() { simtStageWait(); }
+inline void let_successor_start() {}
+inline void wait_when_known(uint32_t) { simtWaitForPredecessor(); }
+inline void wait_for_predecessor() { simtWaitForPredecessor(); }
+#else
+__device__ inline unsigned char* shared_memory() {
+  extern __shared__ uint4 shared[];
+  return reinterpret_cast<unsigned char*>(shared);
+}
 __device__ inline void stage_vector(void* shared, const void* global) {
   *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
 }
@@ -50,6 +73,7 @@ __device__ inline void stage_wait() {}
 __device__ inline void let_successor_start() {}
 __device__ inline void wait_when_known(uint32_t) {}
 __device__ inline void wait_for_predecessor() {}
+#endif
 
 __device__ inline uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector) {
   const uint64_t both = static_cast<uint64_t>(high) << 32 | low;

@@ -113,8 +113,7 @@ __device__ void join_chunk(const PlanesPlace& place, char* shared, const char* p
 template <int unit, int planes, bool joins>
 __global__ void __launch_bounds__(plane_threads, resident_blocks(4, plane_threads))
     move_planes(const __grid_constant__ PlanesSchedule s, char* dst, const char* src) {
-  extern __shared__ uint4 interleaved[];
-  auto* shared = reinterpret_cast<char*>(interleaved);
+  auto* shared = reinterpret_cast<char*>(shared_memory());
   const PlanesPlace place = place_planes(s, blockIdx.x);
   const uint32_t bytes = place.units * planes * unit;
   const int64_t plane = static_cast<int64_t>(place.first) * unit;

@@ -46,8 +46,8 @@ void start(Launcher launcher, const char* name, Kernel<Schedule> kernel, uint32_
            int threads, uint32_t shared_bytes, const Schedule& schedule, void* dst, const void* src,
            void* stream) {
   const void* arguments[] = {&schedule, &dst, &src};
-  check(launcher(reinterpret_cast<const void*>(kernel), blocks, static_cast<unsigned>(threads),
-                 arguments, shared_bytes, static_cast<Stream>(stream)),
+  check(launcher(kernel_address(kernel), blocks, static_cast<unsigned>(threads), arguments,
+                 shared_bytes, static_cast<Stream>(stream)),
         "cannot launch rearrange candidate ", name);
 }
 
@@ -214,7 +214,7 @@ class Tiny final : public Prepared {
         launcher_(launcher),
         dst_offset_(plan.dst_offset),
         src_offset_(plan.src_offset) {
-    check(divide_memory_evenly(reinterpret_cast<const void*>(kernel_)),
+    check(divide_memory_evenly(kernel_address(kernel_)),
           "cannot prepare rearrange candidate tiny");
   }
   void run(void* dst, const void* src, void* stream) const override {

@@ -110,6 +110,16 @@ inline Status graph_instantiate(GraphExec* e, Graph g) { return VENDOR(GraphInst
 inline Status graph_exec_destroy(GraphExec e) { return VENDOR(GraphExecDestroy)(e); }
 inline Status graph_launch(GraphExec e, Stream s) { return VENDOR(GraphLaunch)(e, s); }
 
+// The address by which launch() finds a kernel; an emulator must also learn how to call it.
+template <class... Parameters>
+const void* kernel_address(void (*kernel)(Parameters...)) {
+#ifdef SIMT_EMULATOR
+  return simtKernelAddress(kernel);
+#else
+  return reinterpret_cast<const void*>(kernel);
+#endif
+}
+
 inline Status launch(const void* kernel, unsigned blocks, unsigned threads, const void** arguments,
                      size_t shared_bytes, Stream stream) {
   return VENDOR(LaunchKernel)(kernel, dim3(blocks), dim3(threads), const_cast<void**>(arguments),

@@ -243,8 +243,7 @@ template <int unit, Gather gather>
 __global__ void __launch_bounds__(tile_threads,
                                   resident_blocks(gather == Gather::prepared ? 4 : 6, tile_threads))
     move_tiles(const __grid_constant__ TileSchedule s, char* dst, const char* src) {
-  extern __shared__ uint4 shared[];
-  auto* images = reinterpret_cast<unsigned char*>(shared);
+  unsigned char* images = shared_memory();
   const TilePlace place = place_tile(s, blockIdx.x);
   make_places(s, place, images);
   wait_for_predecessor();

@@ -188,8 +188,7 @@ class TransposeTile {
 template <int unit, bool rows_even, bool by_words = false>
 __global__ void __launch_bounds__(transpose_threads, resident_blocks(6, transpose_threads))
     move_transposed(const __grid_constant__ TransposeSchedule s, char* dst, const char* src) {
-  extern __shared__ uint4 shared[];
-  TransposeTile<unit, rows_even> tile(s, reinterpret_cast<unsigned char*>(shared), dst, src);
+  TransposeTile<unit, rows_even> tile(s, shared_memory(), dst, src);
   tile.make_steps();
   wait_for_predecessor();
   tile.load();

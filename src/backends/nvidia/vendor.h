@@ -64,6 +64,12 @@ inline Status divide_memory_evenly(const void* kernel) {
 }
 
 #ifdef __CUDACC__
+// The block's dynamic shared memory, at a multiple of 16 bytes.
+__device__ inline unsigned char* shared_memory() {
+  extern __shared__ uint4 shared[];
+  return reinterpret_cast<unsigned char*>(shared);
+}
+
 // Copies 16 aligned bytes from global to shared memory; they are there after stage_wait() and a
 // barrier. Since sm_80 without a detour through registers. Whole lines are fetched, which makes
 // less traffic between the halves of an H200's L2 than sectors do.

@@ -1,0 +1,90 @@
+// One kernel in flight: blocks one after the other, the threads of a block as fibers.
+#pragma once
+
+#include <ucontext.h>
+
+#include "state.h"
+
+namespace simt {
+
+constexpr size_t stack_bytes = 128 << 10;
+
+// An asynchronous copy of one vector into shared memory.
+struct Staged {
+  uint8_t* to;
+  Address from;
+  bool taken;  // the bytes were read when it was issued, else when it is waited for
+  uint8_t bytes[16];
+};
+
+enum class ThreadState { new_, at_barrier, ended };
+
+struct Thread {
+  ThreadState state = ThreadState::new_;
+  bool waited = false;  // for the kernel in front of this one
+  struct Fiber* fiber = nullptr;
+  std::vector<Staged> staged;
+};
+
+// A stack. It runs one thread after the other until one stops at a barrier.
+struct Fiber {
+  ucontext_t context;
+  uint8_t* stack = nullptr;
+  int thread = -1;
+};
+
+// The state of one byte of shared memory.
+struct SharedByte {
+  uint32_t written = 0, read = 0;  // epoch of the last access
+  uint16_t writer = 0, reader = 0;
+  bool arriving = false;
+};
+constexpr uint16_t many_readers = 0xffff;
+
+// What one thread did to global memory.
+struct GlobalAccess {
+  Address begin, end;
+  uint64_t thread;
+};
+
+// A piece of memory that the running kernel may touch.
+struct Window {
+  Address begin = 0, end = 0;
+};
+
+struct Engine {
+  const Launch* launch = nullptr;
+  uint64_t block = 0;
+  uint32_t epoch = 1;  // one more for each barrier and each block, for ever
+  std::vector<Thread> threads;
+  std::vector<int> order;  // in which the block's threads begin
+  size_t begun = 0;
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<Fiber*> idle;
+  ucontext_t scheduler;
+  uint8_t* shared = nullptr;
+  std::vector<SharedByte> shared_bytes;
+  Window read_window, write_window;  // where the last accesses were found to be right
+  std::vector<GlobalAccess> reads, writes;
+  Error error = simtSuccess;
+  uint64_t random = 1;
+
+  uint64_t draw() {
+    return (random = random * 6364136223846793005ull + 1442695040888963407ull) >> 33;
+  }
+};
+Engine& engine();
+Fiber*& current_fiber();  // null outside a kernel
+
+[[noreturn]] void fault(Error error);  // ends the kernel
+
+// access.cpp: every load and store of a kernel passes here.
+void check_access(const void* p, size_t size, bool write);
+void check_aligned(const void* p, size_t alignment);
+void check_shared(uint8_t* p, size_t size, bool write);
+void check_races();  // of the whole kernel
+
+// staging.cpp
+void finish_copies(Thread& thread);
+
+}  // namespace simt
