@@ -9,12 +9,13 @@ namespace simt {
 namespace {
 
 constexpr size_t most_logged = 1 << 20;  // accesses of one kernel; larger ones are not judged
+constexpr Address most_span = 256 << 20;  // of what one kernel writes
 
 [[noreturn]] void refuse(SimtEmuRule rule, Error error, Address address, size_t size, bool write,
                          const char* what) {
-  const Engine& e = engine();
+  const Engine& e = engine;
   violate(rule, "thread %d of block %lu on device %d %s %zu bytes at %p: %s",
-          current_fiber()->thread, e.block, e.launch->device, write ? "writes" : "reads", size,
+          engine.running->thread, e.block, e.launch->device, write ? "writes" : "reads", size,
           reinterpret_cast<void*>(address), what);
   fault(error);
 }
@@ -24,18 +25,16 @@ bool inside(Address address, size_t size, const void* begin, size_t bytes) {
          address + size <= reinterpret_cast<Address>(begin) + bytes;
 }
 
-// The thread's own indices, the kernel's arguments and constants of the program.
+// The thread's own indices, and constants of the program.
 bool is_constant(Address address, size_t size) {
-  const Launch& launch = *engine().launch;
   Dl_info info;
-  return inside(address, size, launch.storage.data(), launch.storage.size() * sizeof(uint4)) ||
-         inside(address, size, launch.arguments.data(), launch.arguments.size() * sizeof(void*)) ||
+  return engine.arguments.holds(address, size) || engine.values.holds(address, size) ||
          dladdr(reinterpret_cast<void*>(address), &info) != 0;
 }
 
 // Where the access may lie, judged anew; an empty window is memory that is not global.
 Window judge(Address address, size_t size, bool write) {
-  const int device = engine().launch->device;
+  const int device = engine.launch->device;
   if (is_device_address(address)) {
     if (device_of(address) != device)
       refuse(SIMT_EMU_WRONG_DEVICE, simtErrorIllegalAddress, address, size, write,
@@ -46,25 +45,24 @@ Window judge(Address address, size_t size, bool write) {
              "outside every allocation");
     return {found->begin, found->begin + found->size};
   }
+  if (!write && is_constant(address, size)) return {};
   if (is_pinned(address, size)) {
     const auto& [begin, bytes] = *std::prev(state().pinned.upper_bound(address));
     return {begin, begin + bytes};
   }
-  if (write || !is_constant(address, size))
-    refuse(SIMT_EMU_HOST_ACCESS, simtErrorIllegalAddress, address, size, write,
-           "host memory that is not pinned");
-  return {};
+  refuse(SIMT_EMU_HOST_ACCESS, simtErrorIllegalAddress, address, size, write,
+         "host memory that is not pinned");
 }
 
 void check_global(Address address, size_t size, bool write) {
-  Engine& e = engine();
+  Engine& e = engine;
   Window& window = write ? e.write_window : e.read_window;
-  if (address < window.begin || address + size > window.end) {
+  if (!window.holds(address, size)) {
     const Window found = judge(address, size, write);
     if (found.end == 0) return;
     window = found;
   }
-  const int id = current_fiber()->thread;
+  const int id = engine.running->thread;
   if (!e.threads[id].waited) {
     violate(SIMT_EMU_EARLY_ACCESS,
             "thread %d of block %lu touches memory before it waits for its predecessor", id, e.block);
@@ -82,20 +80,47 @@ bool is_index(Address address) {
          inside(address, 1, &gridDim, sizeof gridDim);
 }
 
-bool share_a_byte(std::vector<GlobalAccess>& sorted, const GlobalAccess& access) {
-  auto next = std::upper_bound(
-      sorted.begin(), sorted.end(), access.begin,
-      [](Address address, const GlobalAccess& other) { return address < other.end; });
-  for (; next != sorted.end() && next->begin < access.end; ++next)
-    if (next->thread != access.thread) return true;
-  return false;
+// One bit for each byte between the first and the last write of a kernel.
+class WrittenBytes {
+ public:
+  WrittenBytes(Address begin, Address end) : begin_(begin), bits_((end - begin) / 64 + 1) {}
+
+  // True when one of the bytes was marked before.
+  bool mark(Address begin, Address end) {
+    bool before = false;
+    for (Address at = begin - begin_; at < end - begin_; ++at) {
+      uint64_t& word = bits_[at / 64];
+      before |= word >> at % 64 & 1;
+      word |= uint64_t{1} << at % 64;
+    }
+    return before;
+  }
+  bool holds(Address begin, Address end) const {
+    for (Address at = begin - begin_; at < end - begin_; ++at)
+      if (bits_[at / 64] >> at % 64 & 1) return true;
+    return false;
+  }
+
+ private:
+  Address begin_;
+  std::vector<uint64_t> bits_;
+};
+
+// The thread that wrote a byte last before access number `end` of the log.
+const GlobalAccess* find_writer(const std::vector<GlobalAccess>& log, size_t end,
+                                const GlobalAccess& access) {
+  while (end-- > 0)
+    if (log[end].begin < access.end && access.begin < log[end].end &&
+        log[end].thread != access.thread)
+      return &log[end];
+  return nullptr;
 }
 
 }  // namespace
 
 void check_shared(uint8_t* p, size_t size, bool write) {
-  Engine& e = engine();
-  const int thread = current_fiber()->thread;
+  Engine& e = engine;
+  const int thread = engine.running->thread;
   const auto id = static_cast<uint16_t>(thread);
   if (static_cast<size_t>(p - e.shared) + size > e.launch->shared_bytes)
     refuse(SIMT_EMU_BOUNDS, simtErrorIllegalAddress, reinterpret_cast<Address>(p), size, write,
@@ -122,38 +147,38 @@ void check_shared(uint8_t* p, size_t size, bool write) {
             thread, e.block);
 }
 
-void check_access(const void* pointer, size_t size, bool write) {
-  const Fiber* const fiber = current_fiber();
-  if (fiber == nullptr) return;  // host code in a kernel's source file
-  auto* p = static_cast<uint8_t*>(const_cast<void*>(pointer));
-  if (static_cast<size_t>(p - fiber->stack) < stack_bytes) return;
-  if (static_cast<size_t>(p - engine().shared) < 2 * most_shared) return check_shared(p, size, write);
-  const auto address = reinterpret_cast<Address>(pointer);
+void check_far_access(uint8_t* p, size_t size, bool write) {
+  if (static_cast<size_t>(p - engine.shared) < 2 * most_shared) return check_shared(p, size, write);
+  const auto address = reinterpret_cast<Address>(p);
   if (!is_index(address)) check_global(address, size, write);
 }
 
 // Law: of two threads that touch the same global byte none writes it. (No barrier orders threads of
 // different blocks, and within a block our kernels never pass data through global memory.)
 void check_races() {
-  Engine& e = engine();
-  if (e.writes.size() == most_logged || e.reads.size() == most_logged) return;
-  auto sorted = e.writes;
-  std::sort(sorted.begin(), sorted.end(),
-            [](const GlobalAccess& a, const GlobalAccess& b) { return a.begin < b.begin; });
-  for (size_t i = 1; i < sorted.size(); ++i)
-    if (sorted[i].begin < sorted[i - 1].end && sorted[i].thread != sorted[i - 1].thread)
+  const auto &writes = engine.writes, &reads = engine.reads;
+  if (writes.empty() || writes.size() == most_logged || reads.size() == most_logged) return;
+  Address low = ~Address{0}, high = 0;
+  for (const GlobalAccess& access : writes) {
+    low = std::min(low, access.begin);
+    high = std::max(high, access.end);
+  }
+  if (high - low > most_span) return;
+  WrittenBytes written(low, high);
+  for (size_t i = 0; i < writes.size(); ++i)
+    if (written.mark(writes[i].begin, writes[i].end) && find_writer(writes, i, writes[i]))
       return violate(SIMT_EMU_GLOBAL_RACE, "two threads write %p",
-                     reinterpret_cast<void*>(sorted[i].begin));
-  if (sorted.empty()) return;
-  const Address low = sorted.front().begin, high = sorted.back().end;
-  for (const GlobalAccess& access : e.reads)
-    if (access.end > low && access.begin < high && share_a_byte(sorted, access))
+                     reinterpret_cast<void*>(writes[i].begin));
+  for (const GlobalAccess& access : reads)
+    if (access.begin < high && access.end > low &&
+        written.holds(std::max(access.begin, low), std::min(access.end, high)) &&
+        find_writer(writes, writes.size(), access))
       return violate(SIMT_EMU_GLOBAL_RACE, "one thread writes %p, another reads it",
                      reinterpret_cast<void*>(access.begin));
 }
 
 void check_aligned(const void* p, size_t alignment) {
-  if (current_fiber() == nullptr || reinterpret_cast<Address>(p) % alignment == 0) return;
+  if (!in_kernel || reinterpret_cast<Address>(p) % alignment == 0) return;
   refuse(SIMT_EMU_MISALIGNED, simtErrorMisalignedAddress, reinterpret_cast<Address>(p), alignment,
          false, "misaligned");
 }

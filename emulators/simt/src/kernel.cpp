@@ -22,50 +22,55 @@ dim3 blockDim, gridDim;
 
 namespace simt {
 
-Engine& engine() {
-  static Engine* const instance = new Engine;
-  return *instance;
-}
-
-Fiber*& current_fiber() {
-  static thread_local Fiber* fiber = nullptr;
-  return fiber;
-}
+Engine engine;
+thread_local bool in_kernel = false;
 
 namespace {
 
-void become(int thread) {
-  Engine& e = engine();
-  current_fiber()->thread = thread;
-  e.threads[thread].fiber = current_fiber();
-  threadIdx = {static_cast<uint32_t>(thread), 0, 0};
+// Contexts begin with makecontext(), and go on by jumps: swapcontext() calls the system twice. A
+// fiber's first frames are left and never returned to, which a thread sanitizer would count.
+__attribute__((no_sanitize("thread"))) void switch_to_scheduler() {
+  engine.running->stopped = true;
+  if (_setjmp(engine.running->place) == 0) _longjmp(engine.scheduler, 1);
 }
 
-// A fiber's first frames are left and never returned to, which a thread sanitizer would count.
-__attribute__((no_sanitize("thread"))) void switch_to_scheduler() {
-  swapcontext(&current_fiber()->context, &engine().scheduler);
+void run_thread(int id) {
+  const Launch& launch = *engine.launch;
+  Thread& thread = engine.threads[id];
+  thread.fiber = engine.running;
+  thread.fiber->thread = id;
+  threadIdx = {static_cast<uint32_t>(id), 0, 0};
+  launch.parameters->call(launch.kernel, launch.arguments.data());
+  if (!thread.staged.empty()) {
+    violate(SIMT_EMU_PENDING_AT_EXIT, "thread %d of block %lu ends with %zu copies in flight", id,
+            engine.block, thread.staged.size());
+    finish_copies(thread);
+  }
+  thread.state = ThreadState::ended;
 }
 
 __attribute__((no_sanitize("thread"))) void fiber_main() {
-  Engine& e = engine();
-  const Launch& launch = *e.launch;
-  while (e.begun < e.order.size()) {
-    become(e.order[e.begun++]);
-    Thread& thread = e.threads[current_fiber()->thread];
-    launch.parameters->call(launch.kernel, launch.arguments.data());
-    if (!thread.staged.empty()) {
-      violate(SIMT_EMU_PENDING_AT_EXIT, "thread %d of block %lu ends with %zu copies in flight",
-              current_fiber()->thread, e.block, thread.staged.size());
-      finish_copies(thread);
-    }
-    thread.state = ThreadState::ended;
+  for (;;) {
+    while (engine.begun < engine.order.size()) run_thread(engine.order[engine.begun++]);
+    engine.idle.push_back(engine.running);
+    switch_to_scheduler();
   }
-  e.idle.push_back(current_fiber());
-  switch_to_scheduler();
+}
+
+void begin_at_the_top(Fiber& fiber) {
+#ifdef SIMT_EMU_ASAN
+  __asan_unpoison_memory_region(fiber.stack + 4096, stack_bytes - 4096);
+#endif
+  fiber.stopped = false;
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack;
+  fiber.context.uc_stack.ss_size = stack_bytes;
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, fiber_main, 0);
 }
 
 Fiber* take_fiber() {
-  Engine& e = engine();
+  Engine& e = engine;
   if (e.idle.empty()) {
     auto fiber = std::make_unique<Fiber>();
     void* stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
@@ -73,27 +78,24 @@ Fiber* take_fiber() {
     if (stack == MAP_FAILED) throw std::bad_alloc();
     mprotect(stack, 4096, PROT_NONE);  // an overrun must not reach the next one
     fiber->stack = static_cast<uint8_t*>(stack);
+    begin_at_the_top(*fiber);
     e.idle.push_back(fiber.get());
     e.fibers.push_back(std::move(fiber));
   }
   Fiber* fiber = e.idle.back();
   e.idle.pop_back();
-#ifdef SIMT_EMU_ASAN
-  __asan_unpoison_memory_region(fiber->stack + 4096, stack_bytes - 4096);
-#endif
-  getcontext(&fiber->context);
-  fiber->context.uc_stack.ss_sp = fiber->stack;
-  fiber->context.uc_stack.ss_size = stack_bytes;
-  fiber->context.uc_link = nullptr;
-  makecontext(&fiber->context, fiber_main, 0);
   return fiber;
 }
 
-void resume(Fiber* fiber) {
-  current_fiber() = fiber;
-  if (fiber->thread >= 0) threadIdx.x = static_cast<uint32_t>(fiber->thread);
-  swapcontext(&engine().scheduler, &fiber->context);
-  current_fiber() = nullptr;
+__attribute__((no_sanitize("thread"))) void resume(Fiber* fiber) {
+  engine.running = fiber;
+  engine.stack = fiber->stack;
+  threadIdx.x = static_cast<uint32_t>(fiber->thread);
+  if (_setjmp(engine.scheduler) != 0) return;
+  if (fiber->stopped)
+    _longjmp(fiber->place, 1);
+  else
+    setcontext(&fiber->context);
 }
 
 // Nobody can run: either all threads stand at the barrier, or those who do wait for ever.
@@ -112,7 +114,7 @@ void release_barrier(Engine& e, const std::vector<int>& waiting) {
 }
 
 void shuffle(std::vector<int>& order) {
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[engine().draw() % i]);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[engine.draw() % i]);
 }
 
 void run_block(Engine& e, uint64_t block) {
@@ -128,9 +130,7 @@ void run_block(Engine& e, uint64_t block) {
   e.begun = 0;
   std::vector<int> waiting;
   while (e.begun < e.order.size() && e.error == simtSuccess) {
-    Fiber* fiber = take_fiber();
-    fiber->thread = -1;
-    resume(fiber);
+    resume(take_fiber());
   }
   while (e.error == simtSuccess) {
     waiting.clear();
@@ -149,7 +149,16 @@ void clean_up(Engine& e) {
   for (Thread& thread : e.threads) thread.staged.clear();
   for (SharedByte& byte : e.shared_bytes) byte.arriving = false;
   e.idle.clear();
-  for (const auto& fiber : e.fibers) e.idle.push_back(fiber.get());
+  for (const auto& fiber : e.fibers) {
+    begin_at_the_top(*fiber);
+    e.idle.push_back(fiber.get());
+  }
+}
+
+template <class T>
+Window window_of(const std::vector<T>& items) {
+  const auto begin = reinterpret_cast<Address>(items.data());
+  return {begin, begin + items.size() * sizeof(T)};
 }
 
 void prepare(Engine& e, const Launch& launch) {
@@ -157,6 +166,8 @@ void prepare(Engine& e, const Launch& launch) {
   e.error = simtSuccess;
   e.random = state().random();
   e.read_window = e.write_window = {};
+  e.arguments = window_of(launch.arguments);
+  e.values = window_of(launch.storage);
   if (e.shared == nullptr) {
     e.shared = static_cast<uint8_t*>(mmap(nullptr, 2 * most_shared, PROT_READ | PROT_WRITE,
                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -172,14 +183,14 @@ void prepare(Engine& e, const Launch& launch) {
 }  // namespace
 
 void fault(Error error) {
-  engine().error = error;
+  engine.error = error;
   switch_to_scheduler();
   __builtin_unreachable();
 }
 
 Error run_kernel(const Launch& launch, Footprint& footprint) {
   State& s = state();
-  Engine& e = engine();
+  Engine& e = engine;
   ++s.stats.launches;
   if (s.devices[launch.device].error != simtSuccess) return simtSuccess;  // nothing runs any more
   if (s.fail_kernel != 0 && --s.fail_kernel == 0) return simtErrorLaunchFailure;
@@ -188,8 +199,10 @@ Error run_kernel(const Launch& launch, Footprint& footprint) {
   std::iota(blocks.begin(), blocks.end(), 0u);
   std::shuffle(blocks.begin(), blocks.end(), s.random);
   expose(launch.device, true);
+  in_kernel = true;
   for (const uint32_t block : blocks)
     if (e.error == simtSuccess) run_block(e, block);
+  in_kernel = false;
   expose(launch.device, false);
   if (e.error != simtSuccess) clean_up(e);
   check_races();
@@ -262,10 +275,10 @@ simtError_t simtLaunchKernelEarly(const void* kernel, dim3 grid, dim3 block, voi
 
 // A barrier orders the threads; it completes no copy.
 void simtSyncThreads() {
-  engine().threads[current_fiber()->thread].state = ThreadState::at_barrier;
+  this_thread().state = ThreadState::at_barrier;
   switch_to_scheduler();
 }
 
-void* simtSharedMemory() { return engine().shared; }
+void* simtSharedMemory() { return engine.shared; }
 
-void simtWaitForPredecessor() { engine().threads[current_fiber()->thread].waited = true; }
+void simtWaitForPredecessor() { this_thread().waited = true; }

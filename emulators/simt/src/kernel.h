@@ -1,6 +1,7 @@
 // One kernel in flight: blocks one after the other, the threads of a block as fibers.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include "state.h"
@@ -26,9 +27,12 @@ struct Thread {
   std::vector<Staged> staged;
 };
 
-// A stack. It runs one thread after the other until one stops at a barrier.
+// A stack. It runs one thread after the other until one stops at a barrier, and lives on when the
+// block has ended.
 struct Fiber {
-  ucontext_t context;
+  ucontext_t context;  // of its beginning
+  jmp_buf place;       // where it stopped
+  bool stopped = false;
   uint8_t* stack = nullptr;
   int thread = -1;
 };
@@ -50,10 +54,15 @@ struct GlobalAccess {
 // A piece of memory that the running kernel may touch.
 struct Window {
   Address begin = 0, end = 0;
+  bool holds(Address address, size_t size) const {
+    return address >= begin && address + size <= end;
+  }
 };
 
 struct Engine {
   const Launch* launch = nullptr;
+  Fiber* running = nullptr;
+  uint8_t* stack = nullptr;  // of the running fiber
   uint64_t block = 0;
   uint32_t epoch = 1;  // one more for each barrier and each block, for ever
   std::vector<Thread> threads;
@@ -61,9 +70,10 @@ struct Engine {
   size_t begun = 0;
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::vector<Fiber*> idle;
-  ucontext_t scheduler;
+  jmp_buf scheduler;
   uint8_t* shared = nullptr;
   std::vector<SharedByte> shared_bytes;
+  Window arguments, values;          // of the launch, as the caller's array and their bytes
   Window read_window, write_window;  // where the last accesses were found to be right
   std::vector<GlobalAccess> reads, writes;
   Error error = simtSuccess;
@@ -73,13 +83,20 @@ struct Engine {
     return (random = random * 6364136223846793005ull + 1442695040888963407ull) >> 33;
   }
 };
-Engine& engine();
-Fiber*& current_fiber();  // null outside a kernel
+extern Engine engine;
+// Whether this thread of the host runs a kernel: host code may stand in a kernel's source file.
+extern thread_local bool in_kernel __attribute__((tls_model("initial-exec")));
+inline Thread& this_thread() { return engine.threads[engine.running->thread]; }
 
 [[noreturn]] void fault(Error error);  // ends the kernel
 
-// access.cpp: every load and store of a kernel passes here.
-void check_access(const void* p, size_t size, bool write);
+// access.cpp: every load and store of a kernel passes here. The thread's own stack is its own.
+void check_far_access(uint8_t* p, size_t size, bool write);
+inline void check_access(const void* pointer, size_t size, bool write) {
+  if (!in_kernel) return;
+  auto* p = static_cast<uint8_t*>(const_cast<void*>(pointer));
+  if (static_cast<size_t>(p - engine.stack) >= stack_bytes) check_far_access(p, size, write);
+}
 void check_aligned(const void* p, size_t alignment);
 void check_shared(uint8_t* p, size_t size, bool write);
 void check_races();  // of the whole kernel

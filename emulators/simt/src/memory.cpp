@@ -112,7 +112,11 @@ void release(Address begin) {
 }
 
 void expose(int device, bool to_kernels) {
-  mprotect(reinterpret_cast<void*>(arena().addresses + device * span), span / page * page,
+  const auto& all = state().devices[device].allocations;
+  if (all.empty()) return;
+  const Allocation& last = all.rbegin()->second;
+  const Address begin = all.begin()->first / page * page;
+  mprotect(reinterpret_cast<void*>(begin), round_up(last.begin + last.size - begin, page),
            to_kernels ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 

@@ -15,7 +15,7 @@ void take(Staged& copy) {
 }
 
 void mark_arriving(const uint8_t* to, bool arriving) {
-  Engine& e = engine();
+  Engine& e = engine;
   for (size_t i = 0; i < vector; ++i) e.shared_bytes[to - e.shared + i].arriving = arriving;
 }
 
@@ -36,7 +36,7 @@ void finish_copies(Thread& thread) {
 using namespace simt;
 
 void simtStageVector(void* shared, const void* global) {
-  Engine& e = engine();
+  Engine& e = engine;
   auto* to = static_cast<uint8_t*>(shared);
   const auto from = reinterpret_cast<Address>(global);
   if (reinterpret_cast<Address>(shared) % vector != 0 || from % vector != 0) {
@@ -53,7 +53,7 @@ void simtStageVector(void* shared, const void* global) {
   if (copy.taken) take(copy);
   std::memset(to, static_cast<int>(0x50 | (e.draw() & 15)), vector);
   mark_arriving(to, true);
-  e.threads[current_fiber()->thread].staged.push_back(copy);
+  this_thread().staged.push_back(copy);
 }
 
-void simtStageWait() { finish_copies(engine().threads[current_fiber()->thread]); }
+void simtStageWait() { finish_copies(this_thread()); }

@@ -31,6 +31,7 @@ struct Range {
 // The bytes that one operation has read and written.
 struct Footprint {
   std::vector<Range> reads, writes;
+  bool merged = false;  // sorted, and neighbours joined
 };
 
 // What an operation knows to have happened: for each stream the number of its last operation.

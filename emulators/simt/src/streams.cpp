@@ -33,16 +33,24 @@ bool overlap(const std::vector<Range>& a, const std::vector<Range>& b) {
   return false;
 }
 
+// Sorting waits until there is something to compare with.
+void merge(Footprint& footprint) {
+  if (footprint.merged) return;
+  merge(footprint.reads);
+  merge(footprint.writes);
+  footprint.merged = true;
+}
+
 bool ordered(const Operation& a, const Operation& b) {
   return b.clock.at(a.slot) >= a.number || a.clock.at(b.slot) >= b.number;
 }
 
 // Law: two operations with a common byte that at least one of them writes must be ordered.
 void remember(Operation operation, Footprint footprint) {
-  merge(footprint.reads);
-  merge(footprint.writes);
-  for (const auto& [other, bytes] : state().history) {
+  for (auto& [other, bytes] : state().history) {
     if (ordered(other, operation)) continue;
+    merge(bytes);
+    merge(footprint);
     if (overlap(footprint.writes, bytes.writes) || overlap(footprint.writes, bytes.reads) ||
         overlap(footprint.reads, bytes.writes))
       violate(SIMT_EMU_STREAM_RACE, "%s (stream %zu) and %s (stream %zu) share bytes", other.name,
