@@ -40,6 +40,7 @@ TEST_F(GpuFaults, ADestroyedStreamIsRefused) {
       const RearrangeOp op(handle, dense, other);
       ASSERT_OK(infinirtStreamCreate(&gone));
       EXPECT_OK(infiniopRearrange(op.desc, b_, a_, gone));
+      ASSERT_OK(infinirtStreamSynchronize(gone));  // others will use this memory
       ASSERT_OK(infinirtStreamDestroy(gone));
       EXPECT_NE(INFINI_STATUS_SUCCESS, infiniopRearrange(op.desc, b_, a_, gone)) << n;
       EXPECT_TRUE(last_words_hold("stream")) << infiniGetLastErrorString();
@@ -71,6 +72,7 @@ TEST_F(GpuFaults, ADestroyedStreamIsRefusedByGemm) {
       return infiniopGemm(gemm, workspace, workspace_bytes, c, a_, b_, 1, 0, gone);
     };
     EXPECT_OK(run());
+    ASSERT_OK(infinirtStreamSynchronize(gone));
     ASSERT_OK(infinirtStreamDestroy(gone));
     EXPECT_EQ(INFINI_STATUS_BAD_PARAM, run()) << n;
     EXPECT_TRUE(last_words_hold("stream")) << infiniGetLastErrorString();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <cstring>
 
 #include "base/device_kind.h"
 #include "tests/capi_support.h"
@@ -15,9 +16,13 @@ class GpuTest : public testing::Test {
     kind_ = device_kind_from_name(name ? name : "nvidia");
     char words[512] = "";
     infinirtDescribeDevice(kind_, 0, words, sizeof words);
-    if (infinirtSetDevice(kind_, 0) != INFINI_STATUS_SUCCESS) GTEST_SKIP() << words;
+    emulated_ = std::strstr(words, "emulated") != nullptr;
+    if (infinirtSetDevice(kind_, 0) == INFINI_STATUS_SUCCESS) return;
+    ASSERT_EQ(nullptr, std::getenv("INFINI_TEST_DEVICE_REQUIRED")) << words;
+    GTEST_SKIP() << words;
   }
 
+  bool emulated_ = false;  // slow
   infiniDevice_t kind_ = INFINI_DEVICE_NVIDIA;
 };
 
