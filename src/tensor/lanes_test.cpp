@@ -12,10 +12,14 @@ namespace {
 
 class Touching : public Step {
  public:
-  explicit Touching(const std::vector<Tensor>& operands)
-      : Step(operands[0]->memory()->place(), operands) {}
+  explicit Touching(const std::vector<Tensor>& operands, bool copies = false)
+      : Step(operands[0]->memory()->place(), operands), copies_(copies) {}
   void run(void*) const override {}
   std::string describe() const override { return "touch"; }
+  bool is_copy() const override { return copies_; }
+
+ private:
+  bool copies_;
 };
 
 using Steps = std::vector<std::unique_ptr<Touching>>;
@@ -86,6 +90,25 @@ TEST(Lanes, OfAChainAreOneAndOfIndependentStepsMany) {
     apart.push_back(std::make_unique<Touching>(std::vector<Tensor>{t, a}));
   const auto lanes = plan(apart);
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(lanes[i].lane, i);
+}
+
+// A copy of every result must not push the results from their lane.
+TEST(Lanes, TheLongestWayStaysInOneLane) {
+  const Tensor scratch = iota({4});
+  Tensor last = iota({4});
+  Steps steps;
+  for (int i = 0; i < 5; ++i) {
+    const Tensor next = iota({4});
+    steps.push_back(std::make_unique<Touching>(std::vector<Tensor>{scratch, last}, true));
+    steps.push_back(std::make_unique<Touching>(std::vector<Tensor>{next, last}));
+    last = next;
+  }
+  const auto lanes = plan(steps);
+  for (size_t i = 1; i < 10; i += 2) {
+    EXPECT_EQ(lanes[i].lane, lanes[1].lane);
+    EXPECT_TRUE(lanes[i].waits.empty()) << i;
+    EXPECT_NE(lanes[i - 1].lane, lanes[1].lane);
+  }
 }
 
 TEST(Lanes, WorkspacesThatStepsShareKeepThemApart) {

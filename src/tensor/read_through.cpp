@@ -1,7 +1,6 @@
 // Reading through copies: following them in the order of recording, then dropping the unread ones.
 #include "tensor/read_through.h"
 
-#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -102,53 +101,64 @@ class Follower {
   std::vector<Copy> copies_;
 };
 
-// The spans whose contents a step may depend on. A copy overwrites its destination; of other steps
-// that is not known.
-std::vector<Span> read_by(const Step& step) {
-  std::vector<Span> spans;
-  for (size_t i = step.is_copy() ? 1 : 0; i < step.operands().size(); ++i)
-    spans.push_back(span_of(step.operands()[i]));
-  return spans;
-}
+// What becomes of a copy: another step reads it, a later copy takes its place unread, or neither.
+enum class Fate { read, overwritten, left };
 
-class Dropper {
- public:
-  explicit Dropper(const std::vector<PlannedStep>& planned) {
-    for (const PlannedStep& one : planned) {
-      recorded_.push_back(read_by(*one.op->step()));
-      running_.push_back(one.own ? read_by(*one.own) : recorded_.back());
-    }
+// A step as the search for readers sees it; `step` is null for an operator of the client's own, which
+// may read anything.
+struct Reader {
+  explicit Reader(const Step* what) : step(what) {
+    if (step == nullptr) return;
+    for (const Tensor& tensor : step->operands()) spans.push_back(span_of(tensor));
   }
-  // Whether step i was read by another, and is no longer.
-  bool is_unread(size_t i, const Span& written) const {
-    return reads(recorded_, i, written) && !reads(running_, i, written);
-  }
-  void drop(size_t i) { running_[i].clear(); }
-
- private:
-  using Spans = std::vector<std::vector<Span>>;  // by step
-
-  static bool reads(const Spans& all, size_t except, const Span& written) {
-    for (size_t i = 0; i < all.size(); ++i)
-      if (i != except && std::any_of(all[i].begin(), all[i].end(),
-                                     [&](const Span& span) { return overlap(span, written); }))
-        return true;
+  // A copy overwrites its destination; of other steps that is not known.
+  bool reads(const Span& span) const {
+    if (step == nullptr) return true;
+    const size_t first = step->is_copy() ? 1 : 0;
+    for (size_t i = first; i < spans.size(); ++i)
+      if (overlap(spans[i], span)) return true;
     return false;
   }
+  bool overwrites(const Tensor& tensor, const Span& its) const {
+    return step->is_copy() && overlap(spans[0], its) &&
+           &step->operands()[0]->memory()->place() == &tensor->memory()->place() &&
+           holds(*step->operands()[0].operator->(), *tensor.operator->());
+  }
 
-  Spans recorded_, running_;
+  const Step* step;
+  std::vector<Span> spans;
+  bool gone = false;
 };
 
-// The last first: a copy that is dropped reads nothing.
+// Of what step i writes. What is hidden stays until the next run, whose first steps could read it.
+Fate fate_of(size_t i, const std::vector<Reader>& all, bool hidden) {
+  const Tensor& written = all[i].step->operands()[0];
+  const Span span = all[i].spans[0];
+  const size_t end = hidden ? i + all.size() : all.size();
+  for (size_t at = i + 1; at < end; ++at) {
+    const Reader& next = all[at % all.size()];
+    if (next.gone) continue;
+    if (next.reads(span)) return Fate::read;
+    if (next.overwrites(written, span)) return Fate::overwritten;
+  }
+  return Fate::left;
+}
+
+// The last first: a copy that is gone reads nothing.
 void drop_unread(std::vector<PlannedStep>& planned, const Memories& hidden) {
-  if (hidden.empty()) return;
-  Dropper dropper(planned);
+  std::vector<Reader> recorded, running;
+  for (const PlannedStep& one : planned) {
+    recorded.emplace_back(one.op->step());
+    running.emplace_back(one.step);
+  }
   for (size_t i = planned.size(); i-- > 0;) {
-    const Step& step = *planned[i].step;
-    if (!step.is_copy() || hidden.count(step.operands()[0]->memory().get()) == 0) continue;
-    if (!dropper.is_unread(i, span_of(step.operands()[0]))) continue;
-    planned[i].dropped = true;
-    dropper.drop(i);
+    const Step* step = planned[i].step;
+    if (step == nullptr || !step->is_copy()) continue;
+    const bool unseen = hidden.count(step->operands()[0]->memory().get()) != 0;
+    if (fate_of(i, recorded, unseen) != Fate::read) continue;
+    const Fate fate = fate_of(i, running, unseen);
+    if (fate == Fate::read || (fate == Fate::left && !unseen)) continue;
+    planned[i].dropped = running[i].gone = true;
   }
 }
 

@@ -32,7 +32,8 @@ std::vector<PlannedStep> take_as_recorded(const Operators& recorded);
 // A step reads through a copy when both hold the same elements at that point (nothing has written to
 // the copy or to its source since) and the step says that it would compute the same bits. That is
 // done where the step then runs beside the copy (in a captured launch) or instead of it (where the
-// copy is hidden). Dropped are hidden copies that were read, of which all readers now read elsewhere.
+// copy is hidden). Dropped are copies that were read, of which all readers now read elsewhere, if
+// nobody can see them: they are hidden, or a later copy overwrites them.
 std::vector<PlannedStep> read_through_copies(const Operators& recorded, const Memories& hidden);
 
 }  // namespace infinicore::detail

@@ -224,6 +224,33 @@ TEST_F(DroppedCopies, AreNotThoseThatNobodyEverRead) {
   EXPECT_EQ(dropped(), (Flags{false, false}));
 }
 
+TEST_F(DroppedCopies, AreThoseThatALaterCopyOverwrites) {
+  for (int i = 0; i < 3; ++i) {
+    copy(y, turned);
+    work({iota({6, 4}), y});
+  }
+  EXPECT_EQ(dropped(), (Flags{true, false, true, false, false, false})) << "the last one is seen";
+  copy(y->narrow({{0, 0, 5}}), turned->narrow({{0, 0, 5}}));
+  EXPECT_FALSE(dropped()[4]) << "a row of it is left";
+  copy(y, z);
+  EXPECT_TRUE(dropped()[4]);
+  EXPECT_FALSE(dropped()[6]) << "nobody ever read it";
+}
+
+TEST_F(DroppedCopies, AreNotThoseThatAreReadBeforeTheyAreOverwritten) {
+  copy(y, turned);
+  work({z, y});
+  work({x, y});
+  copy(y, z);
+  EXPECT_EQ(dropped(), Flags(4, false));
+  recorded.clear();
+  copy(y, turned);
+  work({z, y});
+  recorded.push_back(std::make_shared<Own>());
+  copy(y, z);
+  EXPECT_EQ(dropped(), Flags(4, false)) << "the client may look";
+}
+
 TEST_F(DroppedCopies, AreNotThoseThatAnEarlierStepReads) {
   const auto operand = [&] { return recorded[0]->step()->operands()[1]; };
   work({z, iota({6, 4})});  // reads what the run before left there

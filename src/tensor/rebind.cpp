@@ -8,20 +8,11 @@ using infini::require;
 
 constexpr auto bad_param = INFINI_STATUS_BAD_PARAM;
 
-// Strides of dims of size 1 mean nothing.
-bool same_layout(const TensorImpl& a, const TensorImpl& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  for (size_t i = 0; i < a.ndim(); ++i)
-    if (a.shape()[i] != 1 && a.strides()[i] != b.strides()[i]) return false;
-  return true;
-}
-
 struct Change {
   explicit Change(const std::pair<Tensor, Tensor>& pair)
       : from(pair.first),
         to(pair.second),
-        span(span_of(TensorAccess::impl(from, "from"))),
-        gapless(span.end - span.begin == from->nbytes()) {
+        span(span_of(TensorAccess::impl(from, "from"))) {
     TensorAccess::impl(to, "to");
     require(from->device() == to->device() && same_layout(*from.operator->(), *to.operator->()),
             bad_param, "from is ", from->info(), ", to is ", to->info(),
@@ -31,11 +22,6 @@ struct Change {
   bool touches(const Tensor& tensor, const Span& its) const {
     return &tensor->memory()->place() == &from->memory()->place() && overlap(span, its);
   }
-  // Whether the tensor is `from` itself or a view into it.
-  bool holds(const Tensor& tensor, const Span& its) const {
-    if (gapless) return span.begin <= its.begin && its.end <= span.end;
-    return tensor->data() == from->data() && same_layout(*tensor.operator->(), *from.operator->());
-  }
   // The same view into `to`.
   Tensor moved(const Tensor& tensor) const {
     return TensorAccess::make(tensor->shape(), tensor->strides(), tensor->dtype(), to->memory(),
@@ -44,7 +30,6 @@ struct Change {
 
   Tensor from, to;
   Span span;
-  bool gapless;
   bool used = false;
 };
 
@@ -53,7 +38,7 @@ Tensor replaced(const Tensor& tensor, std::vector<Change>& changes) {
   Change* match = nullptr;
   for (Change& change : changes) {
     if (!change.touches(tensor, its)) continue;
-    require(change.holds(tensor, its), bad_param, "the graph uses ", tensor->info(),
+    require(holds(*change.from.operator->(), *tensor.operator->()), bad_param, "the graph uses ", tensor->info(),
             ", which lies only partly inside from (", change.from->info(), ")");
     require(match == nullptr, bad_param, "the graph's ", tensor->info(),
             " lies inside two of the tensors to be replaced");

@@ -199,14 +199,15 @@ struct Replay : testing::TestWithParam<Device> {
 
 TEST_P(Replay, OfRandomProgramsLeavesTheBitsOfTheOperators) {
   context::setDevice(device);
-  const int programs = device.getType() == Device::Type::CPU ? 300 : 100;
+  const auto kind = device.getType();
+  const int programs = kind == Device::Type::CPU || kind == Device::Type::NVIDIA ? 200 : 30;
   for (int i = 0; i < programs && !HasFatalFailure(); ++i) {
     const auto seed = static_cast<unsigned>(i);
     const DataType dtype = i % 3 == 0 ? DataType::F32 : i % 3 == 1 ? DataType::F16 : DataType::BF16;
     SCOPED_TRACE("program " + std::to_string(i));
     check(Writer(seed).write(), dtype, seed);
   }
-  EXPECT_GT(through, 20u);
+  EXPECT_GT(through, 10u);
   EXPECT_GT(dropped, 10u);
   context::setDevice(Device::cpu());
 }

@@ -41,6 +41,20 @@ Span span_of(const TensorImpl& tensor) {
 
 bool overlap(const Span& a, const Span& b) { return a.begin < b.end && b.begin < a.end; }
 
+bool same_layout(const TensorImpl& a, const TensorImpl& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  for (size_t i = 0; i < a.ndim(); ++i)
+    if (a.shape()[i] != 1 && a.strides()[i] != b.strides()[i]) return false;
+  return true;
+}
+
+bool holds(const TensorImpl& whole, const TensorImpl& part) {
+  const Span outer = span_of(whole), inner = span_of(part);
+  if (outer.end - outer.begin == whole.nbytes())
+    return outer.begin <= inner.begin && inner.end <= outer.end;
+  return part.data() == whole.data() && same_layout(part, whole);
+}
+
 Step::Step(infini::Place& place, std::vector<Tensor> operands) : place_(&place) {
   swap_operands(operands);
 }

@@ -20,6 +20,10 @@ struct Span {
 };
 Span span_of(const TensorImpl& tensor);
 bool overlap(const Span& a, const Span& b);
+// Equal dtypes, shapes and strides; those of dims of size 1 mean nothing.
+bool same_layout(const TensorImpl& a, const TensorImpl& b);
+// Whether all of `part` lies in `whole`, which is gapless or the same tensor.
+bool holds(const TensorImpl& whole, const TensorImpl& part);
 
 // The first operand is what the step writes; the others it only reads.
 class Step {
