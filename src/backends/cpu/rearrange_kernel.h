@@ -111,6 +111,15 @@ class NestCursor {
     }
   }
 
+  // Past all iterations of the innermost loop, of which none has been made.
+  void skip_innermost() {
+    const Loop& inner = loops_[depth_ - 1];
+    index_[depth_ - 1] = inner.extent - 1;
+    dst += (inner.extent - 1) * inner.dst_step;
+    src += (inner.extent - 1) * inner.src_step;
+    advance();
+  }
+
   int64_t dst = 0, src = 0;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 // Runs of at least this many bytes are worth more than the loops that a longer run would cost.
 constexpr int64_t enough_column_bytes = 1024, enough_row_bytes = 512;
 constexpr int64_t short_column_bytes = 256, short_row_bytes = 256;
-constexpr int64_t page_bytes = 4096;
+constexpr int64_t page_bytes = 4096, small_bytes = 24 << 10;
 
 bool is_word(int64_t bytes) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
@@ -69,13 +69,16 @@ class Collector {
   TileSchedule& schedule_;
 };
 
-// In the cache a tile is better small on both sides, best of all one loop by one loop.
-bool collect(const RearrangePlan& plan, TileSchedule& schedule, bool cached) {
+// In the cache a tile is better small on both sides, best of all one loop by one loop: in L1 even where
+// its rows of src are single lines.
+bool collect(const RearrangePlan& plan, TileSchedule& schedule, const Policy& policy) {
+  const int64_t bytes = moved_bytes(plan);
+  const bool cached = bytes < policy.streamed_bytes;
   Collector collector(plan, schedule);
   const int64_t word = schedule.word;
   if (!collector.grow_rows() || !collector.grow_columns()) return false;
   const bool simple = cached && schedule.row_count * word >= line_bytes &&
-                      schedule.column_count * word >= short_column_bytes;
+                      schedule.column_count * word >= (bytes <= small_bytes ? line_bytes : short_column_bytes);
   const int64_t enough_rows = simple ? 0 : cached ? short_row_bytes : enough_row_bytes;
   const int64_t enough_columns = simple ? 0 : cached ? short_column_bytes : enough_column_bytes;
   while (schedule.row_count * word < line_bytes && collector.grow_rows()) continue;
@@ -147,7 +150,7 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
   const int64_t bytes = moved_bytes(plan);
-  if (!collect(plan, schedule, bytes < policy.streamed_bytes)) return std::nullopt;
+  if (!collect(plan, schedule, policy)) return std::nullopt;
   schedule.aligned = in_whole_lines(schedule);
   schedule.store = choose_store(schedule, bytes, policy);
   schedule.strip = choose_strip(schedule, policy);

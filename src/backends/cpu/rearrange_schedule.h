@@ -47,6 +47,10 @@ struct TileSchedule {
   int64_t strips() const { return (column_count + strip - 1) / strip; }
   int64_t chunks() const { return (row_count + chunk - 1) / chunk; }
   int64_t tasks() const { return outer_count * strips() * chunks(); }
+  // Rows and columns lie equally far apart, and there are enough of them for whole blocks.
+  bool is_uniform() const {
+    return rows.size() == 1 && columns.size() == 1 && row_count * word >= 64 && column_count * word >= 32;
+  }
   // Threads share panels, not tasks, and so always evenly; what is staged is one panel.
   int64_t panel_rows() const { return store == Store::staged ? row_count : 64 / word; }
   int64_t panels() const { return (row_count + panel_rows() - 1) / panel_rows(); }

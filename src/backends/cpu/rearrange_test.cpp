@@ -243,6 +243,9 @@ TEST_F(CpuRearrange, SmallTransposes) {
               "rearrange " + dtype + " " + batch + std::to_string(rows) + "x" +
               std::to_string(columns) + perm + " dst_at=3")));
         }
+  for (const char* text : {"rearrange f32 16x16x16 perm=2,1,0", "rearrange f32 2x3x20x17 perm=1,0,3,2",
+                           "rearrange f64 3x2x4x9x8 perm=2,0,1,4,3", "rearrange f16 2x33x2x34 perm=2,0,3,1"})
+    ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
 }
 
 TEST_F(CpuRearrange, MediumPermutations) {

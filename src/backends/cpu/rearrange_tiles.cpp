@@ -25,7 +25,8 @@ class Tiles final : public Kernel {
         strips_(schedule_.strips()),
         panels_(schedule_.panels()),
         small_(schedule_.store == Store::cached && threads == 1 && schedule_.row_count <= most_small &&
-               schedule_.column_count <= most_small) {}
+               schedule_.column_count <= most_small),
+        uniform_(small_ && kernels_.uniform != nullptr && schedule_.is_uniform()) {}
 
   const char* candidate() const override { return "tiles"; }
   std::string schedule() const override {
@@ -35,6 +36,7 @@ class Tiles final : public Kernel {
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;
+    if (uniform_) return run_uniform(dst, src);
     if (small_) return run_small(dst, src);
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
     parallel_for(schedule_.outer_count * strips_ * panels_, threads, [&](int64_t begin, int64_t end) {
@@ -88,6 +90,20 @@ class Tiles final : public Kernel {
     int64_t first_ = -1;
     int64_t dst[max_strip];
   };
+
+  void run_uniform(char* dst, const char* src) const {
+    const Loop again = schedule_.outer.empty() ? Loop{1, 0, 0} : schedule_.outer.back();
+    Tile tile{dst, src, schedule_.row_count, schedule_.column_count, schedule_.rows[0].src_step,
+              schedule_.columns[0].dst_step, again.extent, again.dst_step, again.src_step};
+    if (schedule_.outer_count == again.extent) return kernels_.uniform(tile);
+    NestCursor outer(schedule_.outer, 0);
+    for (int64_t i = 0; i < schedule_.outer_count; i += again.extent) {
+      tile.dst = dst + outer.dst;
+      tile.src = src + outer.src;
+      kernels_.uniform(tile);
+      outer.skip_innermost();
+    }
+  }
 
   // Small tensors, for which counting tasks and offsets would cost as much as moving.
   void run_small(char* dst, const char* src) const {
@@ -227,7 +243,7 @@ class Tiles final : public Kernel {
   Isa level_;
   int threads_;
   int64_t strips_, panels_;  // panels: of all rows
-  bool small_;
+  bool small_, uniform_;
 };
 
 }  // namespace

@@ -45,12 +45,25 @@ struct Panel {
 
 using PanelKernel = void (*)(const Panel&);
 
+// Whole panels in the cache whose rows and columns lie equally far apart, and the same again `repeat`
+// times in all, each time these steps further.
+struct Tile {
+  char* dst;
+  const char* src;
+  int64_t rows, columns;  // at least 64 bytes of rows and 32 of columns
+  int64_t row_step, column_step;
+  int64_t repeat, repeat_dst, repeat_src;
+};
+
+using TileKernel = void (*)(const Tile&);
+
 struct PanelKernels {
   PanelKernel cached = nullptr;    // ordinary stores, any alignment
   PanelKernel streamed = nullptr;  // past the cache; every column 64-byte aligned, any `rows`
   // Past the cache with columns at any multiple of min(word, 4) bytes: whole lines are put together
   // from this panel and the one before it, which waits in `carry`. Null where not offered.
   PanelKernel skewed = nullptr;
+  TileKernel uniform = nullptr;  // or null
 };
 
 // word is 1, 2, 4, 8 or 16. The level must be offered by this machine.

@@ -15,6 +15,7 @@
 #include "backends/cpu/tile_kernels.h"
 #include "backends/cpu/tile_lanes.h"
 #include "backends/cpu/tile_stage.h"
+#include "backends/cpu/tile_uniform.h"
 
 namespace infini::cpu {
 
@@ -53,23 +54,6 @@ inline void load_whole_block(typename V::type* v, const char* const* rows, int64
     v[r] = V::gather(p);
   }
   if constexpr (L > 1) transpose_lanes<V, word>(v);
-}
-
-// Two blocks side by side from loads of 32 bytes, half as many: a vector r of `low` holds rows r and
-// r + L, one of `high` rows r + 2 L and r + 3 L. After the transposes their even lanes are the
-// columns of the first block, the odd lanes those of the second.
-template <class V, int word>
-inline void load_two_blocks(typename V::type* v, const char* const* rows, int64_t at) {
-  constexpr int L = 16 / word;
-  typename V::type low[L], high[L];
-  for (int r = 0; r < L; ++r) low[r] = V::gather_pair(rows[r] + at, rows[r + L] + at);
-  if constexpr (L > 1) transpose_lanes<V, word>(low);
-  for (int r = 0; r < L; ++r) high[r] = V::gather_pair(rows[r + 2 * L] + at, rows[r + 3 * L] + at);
-  if constexpr (L > 1) transpose_lanes<V, word>(high);
-  for (int c = 0; c < L; ++c) {
-    v[c] = V::even_lanes(low[c], high[c]);
-    v[c + L] = V::odd_lanes(low[c], high[c]);
-  }
 }
 
 template <class V, bool streamed>
@@ -131,7 +115,7 @@ inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Em
       typename V::type v[2 * L];
       fetch.block(c * word);
       fetch.block(c * word + 16);
-      load_two_blocks<V, word>(v, rows, c * word);
+      load_two_blocks<V, word>(v, [&](int r) { return rows[r] + c * word; });
       emit(c, v, nothing);
       emit(c + L, v + L, nothing);
     }
@@ -227,8 +211,8 @@ void run_streamed(const Panel& p) {
 
 template <class V, int word>
 PanelKernels panel_kernels_of() {
-  if constexpr (V::lanes == 4) return {run_cached<V, word>, run_streamed<V, word>, nullptr};
-  else return {run_cached<V, word>, run_cached<V, word>, nullptr};
+  if constexpr (V::lanes == 4) return {run_cached<V, word>, run_streamed<V, word>, nullptr, run_uniform<V, word>};
+  else return {run_cached<V, word>, run_cached<V, word>, nullptr, nullptr};
 }
 
 template <class V>
