@@ -91,6 +91,9 @@ TEST_F(KernelRules, CopiesGoToSharedMemory) {
 }
 TEST_F(KernelRules, VectorsAreAligned) {
   NEEDS_HOOKS;
+#ifdef __clang__
+  GTEST_SKIP() << "clang does not check assignments of structs: the program ends instead";
+#endif
   expect_fatal(Misuse::misaligned_vector, SIMT_EMU_MISALIGNED, simtErrorMisalignedAddress);
 }
 TEST_F(KernelRules, WordsAreAligned) {

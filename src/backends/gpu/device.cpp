@@ -228,7 +228,8 @@ void require_reachable(const GpuDevice& device, const void* p, const char* argum
   Known& known = known_at(p);
   if (known.p == now.p && known.device == now.device && known.frees == now.frees) return;
   int owner = -1;
-  const MemoryPlace place = place_of(p, owner);
+  MemoryPlace place = MemoryPlace::unknown;
+  check(place_of(p, place, owner), "cannot ask where ", argument, " = ", p, " points to");
   require(place != MemoryPlace::unknown || device.facts().reads_host_memory,
           INFINI_STATUS_BAD_PARAM, argument, " = ", p, " is no memory that ", vendor_name,
           " device ", device.id(), " can reach (a plain host pointer?)");

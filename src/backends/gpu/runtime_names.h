@@ -149,16 +149,21 @@ inline Status device_facts(int id, DeviceFacts& facts) {
 enum class MemoryPlace { unknown, host, device };
 
 // Where a pointer points to and, for device memory, on which device.
-inline MemoryPlace place_of(const void* p, int& device) {
+inline Status place_of(const void* p, MemoryPlace& place, int& device) {
   VENDOR(PointerAttributes) attributes;
-  if (VENDOR(PointerGetAttributes)(&attributes, p) != success) {
-    VENDOR(GetLastError)();
-    return MemoryPlace::unknown;
+  place = MemoryPlace::unknown;
+  const Status status = VENDOR(PointerGetAttributes)(&attributes, p);
+  if (status == VENDOR(ErrorInvalidValue)) {  // older runtimes say so of host memory
+    take_last_error();
+    return success;
   }
+  if (status != success) return status;
   device = attributes.device;
-  if (attributes.type == VENDOR(MemoryTypeDevice)) return MemoryPlace::device;
-  return attributes.type == VENDOR(MemoryTypeUnregistered) ? MemoryPlace::unknown
-                                                           : MemoryPlace::host;
+  if (attributes.type == VENDOR(MemoryTypeDevice))
+    place = MemoryPlace::device;
+  else if (attributes.type != VENDOR(MemoryTypeUnregistered))
+    place = MemoryPlace::host;
+  return success;
 }
 
 }  // namespace infini::gpu

@@ -1,5 +1,5 @@
 // Hygon's names for what the shared GPU source needs. Never met the vendor's compiler or a chip:
-// built and run here over CUDA, with emulators/simt in the place of its headers.
+// built and run here with emulators/simt in the place of its SDK.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
 // Moore Threads' names for what the shared GPU source needs. Never met the vendor's compiler or a
-// chip: built and run here over CUDA, with emulators/simt in the place of its headers.
+// chip: built and run here with emulators/simt in the place of its SDK.
 #pragma once
 
 #include <musa_runtime.h>

@@ -1,0 +1,282 @@
+// What only an emulated GPU can tell: that no asynchronous call makes the host wait, that every call
+// of the vendor's runtime may fail and what is said then, and that nothing is left behind.
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "simt_emulator.h"
+#include "tests/gpu_fixture.h"
+
+namespace infini::test {
+namespace {
+
+constexpr size_t n = 96, bytes = n * n * sizeof(float);
+
+class EmulatedGpu : public GpuTestWithBuffers {
+ protected:
+  EmulatedGpu() : GpuTestWithBuffers(bytes) {}
+
+  void SetUp() override {
+    GpuTestWithBuffers::SetUp();
+    ASSERT_TRUE(emulated_);
+    ASSERT_OK(infinirtMemset(a_, 1, bytes));
+    simt_emu_clear();
+    simt_emu_stats(&before_);
+  }
+  void TearDown() override {
+    simt_emu_fail_call(0, simtSuccess);
+    simt_emu_reset_device(0);
+    SimtEmuStats after;
+    simt_emu_stats(&after);
+    EXPECT_EQ(before_.live_device, after.live_device);
+    EXPECT_EQ(before_.live_pinned, after.live_pinned);
+    EXPECT_EQ(before_.live_events, after.live_events);
+    EXPECT_EQ(before_.live_graphs, after.live_graphs);
+    EXPECT_EQ(before_.live_execs, after.live_execs);
+    EXPECT_EQ(0, simt_emu_violations()) << simt_emu_violation(0);
+    EXPECT_EQ(simtSuccess, simtPeekAtLastError());
+    GpuTestWithBuffers::TearDown();
+  }
+
+  static uint64_t waits() {
+    SimtEmuStats stats;
+    simt_emu_stats(&stats);
+    return stats.waits;
+  }
+  // Every one of the runtime's calls in `work` fails once. `work` says whether all went well; it must
+  // clean up with calls that are repeated until they succeed.
+  void expect_survives_every_failure(const std::function<infiniStatus_t()>& work);
+
+  SimtEmuStats before_{};
+};
+
+const struct {
+  const char* name;
+  size_t rows, cols;
+  bool turned;
+} shapes[] = {{"tiny", 8, 8, true}, {"copy", n, n, false}, {"large", n, n, true}};
+
+TEST_F(EmulatedGpu, NoAsynchronousCallMakesTheHostWait) {
+  const Handle handle;
+  void* pinned = nullptr;
+  infinirtEvent_t event = nullptr;
+  ASSERT_OK(infinirtMallocHost(&pinned, bytes));
+  ASSERT_OK(infinirtEventCreate(&event));
+  for (const auto& shape : shapes) {
+    const auto step = static_cast<ptrdiff_t>(shape.rows);
+    const Tensor dense({shape.cols, shape.rows});
+    const Tensor src({shape.cols, shape.rows}, shape.turned ? std::vector<ptrdiff_t>{1, step}
+                                                            : std::vector<ptrdiff_t>{step, 1});
+    const RearrangeOp op(handle, dense, src);
+    const uint64_t before = waits();
+    void* pooled = nullptr;
+    EXPECT_OK(infinirtMallocAsync(&pooled, bytes, stream_));
+    EXPECT_OK(infinirtMemcpyAsync(a_, pinned, bytes, INFINIRT_MEMCPY_H2D, stream_));
+    EXPECT_OK(infiniopRearrange(op.desc, pooled, a_, stream_));
+    EXPECT_OK(infiniopRearrange(op.desc, b_, b_, stream_));  // through memory of its own
+    EXPECT_OK(infinirtMemsetAsync(b_, 0, bytes, stream_));
+    EXPECT_OK(infinirtMemcpyAsync(b_, pooled, bytes, INFINIRT_MEMCPY_D2D, stream_));
+    EXPECT_OK(infinirtMemcpyAsync(pinned, b_, bytes, INFINIRT_MEMCPY_D2H, stream_));
+    EXPECT_OK(infinirtFreeAsync(pooled, stream_));
+    EXPECT_OK(infinirtEventRecord(event, stream_));
+    EXPECT_OK(infinirtStreamWaitEvent(stream_, event));
+    infinirtEventStatus_t status = INFINIRT_EVENT_COMPLETE;
+    EXPECT_OK(infinirtEventQuery(event, &status));
+    EXPECT_EQ(before, waits()) << shape.name;
+    EXPECT_OK(infinirtStreamSynchronize(stream_));
+    EXPECT_EQ(before + 1, waits());
+  }
+  EXPECT_OK(infinirtEventDestroy(event));
+  EXPECT_OK(infinirtFreeHost(pinned));
+}
+
+TEST_F(EmulatedGpu, RecordingAndReplayingMakeTheHostWaitForNothing) {
+  const Handle handle;
+  const Tensor dense({n, n}), turned({n, n}, {1, n});
+  const RearrangeOp op(handle, dense, turned);
+  const uint64_t before = waits();
+  infinirtGraph_t graph = nullptr;
+  infinirtGraphExec_t exec = nullptr;
+  EXPECT_OK(infinirtStreamBeginCapture(stream_, INFINIRT_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_OK(infiniopRearrange(op.desc, b_, a_, stream_));
+  EXPECT_OK(infiniopRearrange(op.desc, b_, b_, stream_));  // memory of the graph's own
+  EXPECT_OK(infinirtStreamEndCapture(stream_, &graph));
+  EXPECT_OK(infinirtGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  for (int i = 0; i < 3; ++i) EXPECT_OK(infinirtGraphLaunch(exec, stream_));
+  EXPECT_EQ(before, waits());
+  EXPECT_OK(infinirtStreamSynchronize(stream_));
+  EXPECT_OK(infinirtGraphExecDestroy(exec));
+  EXPECT_OK(infinirtGraphDestroy(graph));
+}
+
+void EmulatedGpu::expect_survives_every_failure(const std::function<infiniStatus_t()>& work) {
+  simt_emu_clear();
+  ASSERT_EQ(INFINI_STATUS_SUCCESS, work()) << infiniGetLastErrorString();
+  const int64_t calls = simt_emu_calls();
+  ASSERT_GT(calls, 0);
+  int failures = 0;
+  for (int64_t i = 1; i <= calls; ++i) {
+    simt_emu_clear();
+    simt_emu_fail_call(i, simtErrorLaunchFailure);
+    const infiniStatus_t status = work();
+    simt_emu_fail_call(0, simtSuccess);
+    EXPECT_EQ(simtSuccess, simtPeekAtLastError()) << "an error is pending after call " << i;
+    if (status == INFINI_STATUS_SUCCESS) continue;  // it was a call of the cleaning up
+    ++failures;
+    const std::string words = infiniGetLastErrorString();
+    EXPECT_NE(std::string::npos, words.find("simtErrorLaunch")) << "call " << i << ": " << words;
+    const size_t unfreed = words.find("cannot free 0x");  // it is named, and still there
+    if (unfreed != std::string::npos)
+      simtFree(reinterpret_cast<void*>(std::stoull(words.substr(unfreed + 12), nullptr, 16)));
+    EXPECT_EQ(INFINI_STATUS_SUCCESS, work()) << "after " << i << ": " << infiniGetLastErrorString();
+  }
+  EXPECT_GT(failures, 0);
+}
+
+// The first failure is what is returned.
+class FirstFailure {
+ public:
+  bool operator()(infiniStatus_t status) {
+    if (status_ == INFINI_STATUS_SUCCESS) status_ = status;
+    return status == INFINI_STATUS_SUCCESS;
+  }
+  infiniStatus_t status() const { return status_; }
+
+ private:
+  infiniStatus_t status_ = INFINI_STATUS_SUCCESS;
+};
+
+// What a program does that frees what it holds: one call may fail.
+template <class Call>
+void surely(const Call& call) {
+  if (call() == INFINI_STATUS_SUCCESS) return;
+  EXPECT_OK(call());
+}
+
+TEST_F(EmulatedGpu, MemoryCallsMayFail) {
+  expect_survives_every_failure([&] {
+    FirstFailure first;
+    void *p = nullptr, *pinned = nullptr, *pooled = nullptr;
+    if (first(infinirtMalloc(&p, bytes))) {
+      first(infinirtMemset(p, 1, bytes));
+      first(infinirtMemcpy(p, a_, bytes, INFINIRT_MEMCPY_D2D));
+      surely([&] { return infinirtFree(p); });
+    }
+    if (first(infinirtMallocHost(&pinned, bytes))) surely([&] { return infinirtFreeHost(pinned); });
+    if (first(infinirtMallocAsync(&pooled, bytes, stream_))) {
+      first(infinirtMemsetAsync(pooled, 0, bytes, stream_));
+      first(infinirtMemcpyAsync(pooled, a_, bytes, INFINIRT_MEMCPY_D2D, stream_));
+      surely([&] { return infinirtFreeAsync(pooled, stream_); });
+    }
+    first(infinirtStreamSynchronize(stream_));
+    return first.status();
+  });
+}
+
+TEST_F(EmulatedGpu, StreamsAndEventsMayFail) {
+  expect_survives_every_failure([&] {
+    FirstFailure first;
+    infinirtStream_t stream = nullptr;
+    infinirtEvent_t start = nullptr, end = nullptr;
+    float milliseconds = 0;
+    if (first(infinirtStreamCreate(&stream))) {
+      if (first(infinirtEventCreate(&start))) {
+        if (first(infinirtEventCreate(&end))) {
+          first(infinirtEventRecord(start, stream));
+          first(infinirtEventRecord(end, stream));
+          first(infinirtStreamWaitEvent(stream_, end));
+          first(infinirtEventSynchronize(end));
+          if (first.status() == INFINI_STATUS_SUCCESS)
+            first(infinirtEventElapsedTime(&milliseconds, start, end));
+          surely([&] { return infinirtEventDestroy(end); });
+        }
+        surely([&] { return infinirtEventDestroy(start); });
+      }
+      surely([&] { return infinirtStreamDestroy(stream); });
+    }
+    first(infinirtDeviceSynchronize());
+    return first.status();
+  });
+}
+
+// Also where it needs memory of its own: that is given back.
+TEST_F(EmulatedGpu, RearrangementsMayFail) {
+  const Handle handle;
+  for (const auto& shape : shapes) {
+    const auto step = static_cast<ptrdiff_t>(shape.rows);
+    const Tensor dense({shape.cols, shape.rows});
+    const Tensor src({shape.cols, shape.rows}, shape.turned ? std::vector<ptrdiff_t>{1, step}
+                                                            : std::vector<ptrdiff_t>{step, 1});
+    expect_survives_every_failure([&] {
+      FirstFailure first;
+      infiniopRearrangeDescriptor_t op = nullptr;
+      if (first(infiniopCreateRearrangeDescriptor(handle.handle, &op, dense.desc, src.desc))) {
+        first(infiniopRearrange(op, b_, a_, stream_));
+        first(infiniopRearrange(op, b_, reinterpret_cast<char*>(b_), stream_));
+        surely([&] { return infiniopDestroyRearrangeDescriptor(op); });
+      }
+      first(infinirtStreamSynchronize(stream_));
+      return first.status();
+    });
+  }
+}
+
+TEST_F(EmulatedGpu, CapturesAndGraphsMayFail) {
+  const Handle handle;
+  const Tensor dense({n, n}), turned({n, n}, {1, n});
+  const RearrangeOp op(handle, dense, turned);
+  expect_survives_every_failure([&] {
+    FirstFailure first;
+    infinirtGraph_t graph = nullptr;
+    infinirtGraphExec_t exec = nullptr;
+    if (!first(infinirtStreamBeginCapture(stream_, INFINIRT_STREAM_CAPTURE_MODE_GLOBAL)))
+      return first.status();
+    first(infiniopRearrange(op.desc, b_, a_, stream_));
+    if (!first(infinirtStreamEndCapture(stream_, &graph)) && graph == nullptr)
+      surely([&] { return infinirtStreamEndCapture(stream_, &graph); });
+    if (graph != nullptr && first(infinirtGraphInstantiate(&exec, graph, nullptr, nullptr, 0))) {
+      first(infinirtGraphLaunch(exec, stream_));
+      surely([&] { return infinirtGraphExecDestroy(exec); });
+    }
+    if (graph != nullptr) surely([&] { return infinirtGraphDestroy(graph); });
+    first(infinirtStreamSynchronize(stream_));
+    return first.status();
+  });
+}
+
+// A fault while a kernel runs: the next waiting call tells, and so does every later one.
+TEST_F(EmulatedGpu, AFaultInAKernelIsTold) {
+  const Handle handle;
+  const Tensor dense({n, n}), turned({n, n}, {1, n});
+  const RearrangeOp op(handle, dense, turned);
+  simt_emu_fail_kernel(1);
+  EXPECT_OK(infiniopRearrange(op.desc, b_, a_, stream_));
+  EXPECT_NE(INFINI_STATUS_SUCCESS, infinirtStreamSynchronize(stream_));
+  EXPECT_NE(std::string::npos, std::string(infiniGetLastErrorString()).find("launch failure"));
+  EXPECT_NE(INFINI_STATUS_SUCCESS, infiniopRearrange(op.desc, b_, a_, stream_));
+  EXPECT_NE(std::string::npos, std::string(infiniGetLastErrorString()).find("launch failure"))
+      << infiniGetLastErrorString();
+  ASSERT_OK(infinirtSetDevice(kind_, 1));  // the other one works
+  void* p = nullptr;
+  EXPECT_OK(infinirtMalloc(&p, 64));
+  EXPECT_OK(infinirtFree(p));
+  ASSERT_OK(infinirtSetDevice(kind_, 0));
+  simt_emu_reset_device(0);
+  EXPECT_OK(infiniopRearrange(op.desc, b_, a_, stream_));
+  EXPECT_OK(infinirtStreamSynchronize(stream_));
+}
+
+// Parked streams: whatever number is destroyed, handles stay refused for a while and few stay alive.
+TEST_F(EmulatedGpu, DestroyedStreamsAreFewAndRefused) {
+  std::vector<infinirtStream_t> streams(100);
+  for (auto& stream : streams) ASSERT_OK(infinirtStreamCreate(&stream));
+  for (const auto stream : streams) ASSERT_OK(infinirtStreamDestroy(stream));
+  for (size_t i = streams.size() - 8; i < streams.size(); ++i)
+    EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infinirtStreamSynchronize(streams[i]));
+  SimtEmuStats stats;
+  simt_emu_stats(&stats);
+  EXPECT_LE(stats.live_streams, before_.live_streams + 16);
+}
+
+}  // namespace
+}  // namespace infini::test
