@@ -16,12 +16,14 @@
 namespace infini::cpu {
 namespace {
 
-// alpha·total + beta·old, with beta·old rounded first wherever this is compiled: which of the two
-// products a compiler fuses would otherwise differ from place to place, and with it the last bit.
+// alpha·total + beta·old, with beta·old rounded first and the rest fused wherever this is compiled: which
+// product a compiler fuses, or shares with the branch for beta = 0, would otherwise differ from place to
+// place, and with it the last bit.
 template <class T>
 Vec<T> blend(Vec<T> alpha, Vec<T> total, Vec<T> beta, Vec<T> old) {
   Vec<T> kept = beta * old;
   Native::keep(kept);
+  Native::keep(total);
   return alpha * total + kept;
 }
 
@@ -79,18 +81,18 @@ void tile(const TileCall<T>& call) {
   }
   advance(call.k - 2 * quarter);
   const Vec<T> alpha = splat(call.alpha), beta = splat(call.beta);
-  const auto result = [&](Vec<T> total, auto old) {
-    return call.beta == 0 ? alpha * total : blend<T>(alpha, total, beta, old());
-  };
+  const auto write = [&sum, c = call.c, c_row = call.c_row, last, last_cols](auto result) {
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i) {
-    T* c = call.c + i * call.c_row;
+    for (int i = 0; i < rows; ++i) {
+      T* place = c + i * c_row;
 #pragma GCC unroll 4
-    for (int j = 0; j < vectors - 1; ++j, c += lanes) store(c, result(sum[i][j], [&] { return load(c); }));
-    const Vec<T> total = sum[i][vectors - 1];
-    if (last_cols == lanes) store(c, result(total, [&] { return load(c); }));
-    else narrow_part<T>(c, last_cols, result(total, [&] { return wide_part<T>(c, last_cols); }));
-  }
+      for (int j = 0; j < vectors - 1; ++j, place += lanes)
+        store(place, result(sum[i][j], [&] { return load(place); }));
+      store_part(place, last, last_cols, result(sum[i][vectors - 1], [&] { return load_part(place, last, last_cols); }));
+    }
+  };
+  if (call.beta == 0) write([alpha](Vec<T> total, auto) { return alpha * total; });
+  else write([alpha, beta](Vec<T> total, auto old) { return blend<T>(alpha, total, beta, old()); });
 }
 
 // ---- packing ----

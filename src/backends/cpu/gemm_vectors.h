@@ -101,6 +101,19 @@ void narrow_part(S* p, int count, Vec<T> v) {
   }
 }
 
+// The first `count` elements at p, which `mask` names, too, where there are masks.
+template <class T>
+Vec<T> load_part(const T* p, Mask mask, int count) {
+  if constexpr (Native::masks) return Native::load(p, mask);
+  else return count == Simd<T>::lanes ? load(p) : wide_part<T>(p, count);
+}
+template <class T>
+void store_part(T* p, Mask mask, int count, Vec<T> v) {
+  if constexpr (Native::masks) Native::store(p, mask, v);
+  else if (count == Simd<T>::lanes) store(p, v);
+  else narrow_part<T>(p, count, v);
+}
+
 // ---- transposition of lanes×lanes elements ----
 
 template <int half, int lanes>
