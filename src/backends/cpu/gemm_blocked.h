@@ -15,6 +15,10 @@ class Blocked final : public CpuGemm {
   explicit Blocked(const GemmPlan& original);
   const char* candidate() const override { return "blocked"; }
   std::string schedule() const override;
+  // All sizes but whether A is packed are chosen by the extents, the types and C.
+  std::string arithmetic() const override {
+    return chain_arithmetic(std::string(pack_a_ ? ", packed" : "") + (swapped_ ? ", transposed" : ""));
+  }
 
  protected:
   void multiply(const Pointers& p, float alpha, float beta) const override;

@@ -61,6 +61,9 @@ class Direct final : public CpuGemm {
          << (swapped_ ? ", transposed" : "");
     return text.str();
   }
+  std::string arithmetic() const override {
+    return chain_arithmetic(swapped_ ? ", transposed" : "");
+  }
 
  protected:
   void multiply(const Pointers& given, float alpha, float beta) const override {

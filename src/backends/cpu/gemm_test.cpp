@@ -109,6 +109,44 @@ TEST_P(EveryCandidate, GivesTheSameBitsForAnyNumberOfThreads) {
   expect_same_bits_for_any_number_of_threads();
 }
 
+std::vector<float> turned(const std::vector<float>& x, int64_t rows, int64_t cols) {
+  std::vector<float> result(x.size());
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < cols; ++j)
+      result[static_cast<size_t>(j * rows + i)] = x[static_cast<size_t>(i * cols + j)];
+  return result;
+}
+
+// The law of GemmKernel::arithmetic(), with A and B as they are and turned.
+TEST(CpuGemm, OfEqualArithmeticGivesTheSameBitsWhereverItsOperandsLie) {
+  harness::Random random(8);
+  int equal = 0;
+  for (int round = 0; round < 60; ++round) {
+    const int64_t most = round % 3 == 0 ? 700 : 80;
+    const int64_t m = random.between(1, most), n = random.between(1, most),
+                  k = random.between(1, most);
+    std::vector<float> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
+    for (float& x : a) x = static_cast<float>(random.between(-1000, 1000)) * 0.001f;
+    for (float& x : b) x = static_cast<float>(random.between(-1000, 1000)) * 0.001f;
+    const std::string text = "gemm f32 m=" + std::to_string(m) + " n=" + std::to_string(n) +
+                             " k=" + std::to_string(k);
+    const auto plain = harness::parse_gemm(text);
+    const std::string arithmetic =
+        Gemm(current_device(), plain.c, plain.a, plain.b).arithmetic();
+    if (arithmetic.empty()) continue;
+    const auto expected = bits_of(plain, 0, a, b);
+    for (const char* how : {" a=t", " b=t", " a=t b=t"}) {
+      const auto p = harness::parse_gemm(text + how);
+      if (Gemm(current_device(), p.c, p.a, p.b).arithmetic() != arithmetic) continue;
+      ++equal;
+      const bool turn_a = how[1] == 'a', turn_b = std::strstr(how, "b=t") != nullptr;
+      ASSERT_TRUE(expected == bits_of(p, 0, turn_a ? turned(a, m, k) : a, turn_b ? turned(b, k, n) : b))
+          << text << how << ", " << arithmetic;
+    }
+  }
+  EXPECT_GT(equal, 20);
+}
+
 // One descriptor, eight callers at once: a library whose buffers are not guarded mixes their products.
 TEST_P(EveryCandidate, ServesManyCallersAtOnce) {
   const auto p = harness::parse_gemm("gemm f32 m=150 n=150 k=150");
