@@ -36,6 +36,7 @@ LineKernel line_kernel(Isa level, LineKind kind, int word);
 
 LineKernel line_kernel_portable(LineKind kind, int word);
 // Null where the plain loops are as good.
+LineKernel line_kernel_avx2(LineKind kind, int word);
 LineKernel line_kernel_avx512(LineKind kind, int word);
 
 }  // namespace infini::cpu

@@ -93,6 +93,8 @@ LineKernel line_kernel(Isa level, LineKind kind, int word) {
 #if defined(__x86_64__)
   if (level == Isa::avx512)
     if (const LineKernel kernel = line_kernel_avx512(kind, word)) return kernel;
+  if (level == Isa::avx2)
+    if (const LineKernel kernel = line_kernel_avx2(kind, word)) return kernel;
 #endif
   (void)level;
   return line_kernel_portable(kind, word);
