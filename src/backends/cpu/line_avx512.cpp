@@ -10,8 +10,6 @@
 namespace infini::cpu {
 namespace {
 
-void stream(char* dst, __m512i v) { _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v); }
-
 // A few parts of a long run at once keep more reads under way than one ascending stream does.
 template <int word, class Source>
 int64_t stream_side_by_side(char* dst, const Source& source, int64_t begin, int64_t end) {
@@ -49,6 +47,7 @@ void run_streamed(char* dst, const Source& source, int64_t i, int64_t end) {
     _mm512_mask_storeu_epi8(dst + i * word, low_bits(64 - skew), source.at(i));
     i += (64 - skew) / word;
   }
+  if constexpr (requires { source.stream_groups(dst, i, end); }) i = source.stream_groups(dst, i, end);
   i = stream_side_by_side<word>(dst, source, i, end);
   for (; i + lanes <= end; i += lanes) stream(dst + i * word, source.at(i));
   const auto rest = static_cast<int>((end - i) * word);

@@ -134,6 +134,45 @@ struct Step {
   bool streamed = false;
 };
 
+// How one vector of each plane becomes `ways` vectors of the run.
+template <int word, int ways>
+struct WeavePicks {
+  constexpr WeavePicks() {
+    for (int64_t i = 0; i < 64 / word * ways; ++i)
+      picks[i * word / 64][i % ways].set(i % (64 / word), i / ways);
+  }
+  Picks<word> picks[ways][ways];
+};
+
+void stream(char* dst, __m512i v) { _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v); }
+
+// Elements from i on, as many as come from whole vectors of the planes, two parts at once; returns the
+// element behind them. The planes are counted from the one that element i comes from.
+template <int word, int ways>
+int64_t stream_woven(char* dst, const char* src, int64_t plane_step, int64_t i, int64_t end) {
+  static constexpr WeavePicks<word, ways> table{};
+  constexpr int64_t lanes = 64 / word, group = lanes * ways;
+  const int64_t part = (end - i) / group / 2;
+  const char* plane[ways];
+  for (int64_t k = 0; k < ways; ++k) plane[k] = src + (i + k) % ways * plane_step + (i + k) / ways * word;
+  dst += i * word;
+  for (int64_t n = 0; n < part; ++n, dst += group * word)
+    for (int64_t side = 0; side < 2; ++side) {
+      __m512i from[ways];
+      for (int k = 0; k < ways; ++k) {
+        const char* p = plane[k] + (n + side * part) * 64;
+        __builtin_prefetch(p + fetched_ahead);
+        from[k] = load(p);
+      }
+      for (int v = 0; v < ways; ++v) {
+        __m512i woven = _mm512_setzero_si512();
+        for (int k = 0; k < ways; ++k) woven = table.picks[v][k].apply(woven, from[k]);
+        stream(dst + side * part * group * word + v * 64, woven);
+      }
+    }
+  return i + 2 * part * group;
+}
+
 // Of each plane only the elements that are used are read.
 template <int word>
 struct Weave {
@@ -148,6 +187,12 @@ struct Weave {
     }
   }
   void move_to(const Line& line, int64_t) { src = line.src; }
+  int64_t stream_groups(char* dst, int64_t i, int64_t end) const {
+    if (ways == 2) return stream_woven<word, 2>(dst, src, plane, i, end);
+    if (ways == 3) return stream_woven<word, 3>(dst, src, plane, i, end);
+    if (ways == 4) return stream_woven<word, 4>(dst, src, plane, i, end);
+    return i;
+  }
   __m512i at(int64_t i) const {
     const int64_t phase = i % ways;
     const char* p = src + i / ways * word;
