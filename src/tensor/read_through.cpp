@@ -10,7 +10,8 @@
 namespace infinicore::detail {
 namespace {
 
-constexpr size_t most_copies = 512;  // that are followed at a time: each reader looks at all of them
+constexpr size_t most_copies = 512;     // that are followed at a time: each reader looks at all of them
+constexpr size_t farthest_step = 4096;  // that is asked whether it reads a copy
 
 Span span_of(const Tensor& tensor) { return detail::span_of(*tensor.operator->()); }
 
@@ -25,10 +26,12 @@ struct Copy {
   bool survives(const Span& written) const {
     return !overlap(written, dst_span) && !overlap(written, src_span);
   }
+  bool reaches(const Span& span) const {
+    return dst_span.begin <= span.begin && span.end <= dst_span.end;
+  }
   // The source's view of the same elements; none when the tensor is not a view into this copy.
-  Tensor seen(const Tensor& tensor, const Span& its) const {
-    if (its.begin < dst_span.begin || its.end > dst_span.end || tensor->dtype() != dst->dtype() ||
-        &tensor->memory()->place() != &dst->memory()->place())
+  Tensor seen(const Tensor& tensor) const {
+    if (tensor->dtype() != dst->dtype() || &tensor->memory()->place() != &dst->memory()->place())
       return {};
     const auto plan = infini::make_rearrange_plan(layout_of(*dst.operator->()),
                                                   layout_of(*src.operator->()));
@@ -72,8 +75,8 @@ class Follower {
       const Span its = span_of(as_recorded);
       for (size_t back = copies_.size(); back-- > 0;) {
         const Copy& copy = copies_[back];
-        if (!pays(recorded, copy)) continue;
-        operands[i] = copy.seen(as_recorded, its);
+        if (!copy.reaches(its) || !pays(recorded, copy)) continue;
+        operands[i] = copy.seen(as_recorded);
         auto other = operands[i] ? recorded.reading(operands) : nullptr;
         if (other) {
           planned.own = std::move(other);
@@ -136,6 +139,7 @@ Fate fate_of(size_t i, const std::vector<Reader>& all, bool hidden) {
   const Span span = all[i].spans[0];
   const size_t end = hidden ? i + all.size() : all.size();
   for (size_t at = i + 1; at < end; ++at) {
+    if (at - i > farthest_step) return Fate::read;  // perhaps
     const Reader& next = all[at % all.size()];
     if (next.gone) continue;
     if (next.reads(span)) return Fate::read;

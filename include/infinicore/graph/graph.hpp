@@ -7,7 +7,8 @@
 //
 // A graph keeps everything it touches alive: operators, inputs, outputs, temporaries, workspaces.
 // Replaying gives the bits that running the same operators one by one would give. Recording and
-// making the graph run nothing.
+// making the graph run nothing. An operator that reads a rearranged copy may read its source instead,
+// and a copy that then nobody reads or sees does not run (docs/tensors.md).
 // Threads: recording belongs to the calling thread. Different graphs may run at once; one graph
 // runs once at a time, since its runs write the same tensors.
 #pragma once
@@ -59,7 +60,7 @@ class INFINI_EXPORT Graph {
   // Number of recorded operators.
   std::size_t size() const;
   // What runs how: one line per segment (a captured launch, a list, a step on the host), then one
-  // per operator.
+  // per operator; last the copies that do not run.
   std::string describe() const;
 
   // From now on use `to` wherever the graph uses `from` or a view into it. Both must have the same

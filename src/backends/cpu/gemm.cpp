@@ -1,8 +1,6 @@
 // Gemm on the CPU: the ordered candidates, and what surrounds each run.
 #include "backends/cpu/gemm.h"
 
-#include <sstream>
-
 #include "backends/cpu/backend.h"
 #include "backends/cpu/stream.h"
 #include "base/dtype.h"
@@ -58,11 +56,11 @@ void CpuGemm::run(void* workspace, void* c, const void* a, const void* b, float 
 }
 
 std::string CpuGemm::chain_arithmetic(const std::string& how) const {
-  std::ostringstream text;
-  text << candidate() << " " << isa_name(isa_) << ", " << dtype_name(plan_.a.dtype) << " to "
-       << dtype_name(plan_.c.dtype) << ", " << plan_.batch << " of " << plan_.m << "x" << plan_.n
-       << "x" << plan_.k << how;
-  return text.str();
+  std::string text = std::string(candidate()) + " " + isa_name(isa_) + " " +
+                     dtype_name(plan_.a.dtype) + " to " + dtype_name(plan_.c.dtype);
+  for (const int64_t extent : {plan_.batch, plan_.m, plan_.n, plan_.k})
+    text += " " + std::to_string(extent);
+  return text + how;
 }
 
 std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,

@@ -86,6 +86,22 @@ TEST(SmallGemm, PaysWhereItWasMeasuredFaster) {
     EXPECT_FALSE(small_gemm_pays(plan_of(text), processors)) << text;
 }
 
+// Equal arithmetic means equal bits, so all that divides or orders k must be in it.
+TEST(SmallGemm, ArithmeticDependsOnTheProductAndNotOnWhereAAndBLie) {
+  const auto arithmetic = [](const char* text) {
+    const GemmPlan plan = plan_of(text);
+    return arithmetic_of(*make_small_gemm(plan, processors), plan.a.dtype);
+  };
+  for (const std::string size : {"f16 m=64 n=48 k=80", "f32 m=256 n=256 k=256", "f16 m=1 n=9 k=7 batch=3"})
+    for (const char* how : {" a=t", " b=t", " a=t b=t"})
+      EXPECT_EQ(arithmetic(("gemm " + size).c_str()), arithmetic(("gemm " + size + how).c_str()));
+  const std::string usual = arithmetic("gemm f16 m=64 n=64 k=64");
+  for (const char* text : {"gemm bf16 m=64 n=64 k=64", "gemm f16 m=64 n=64 k=64 out=f32",
+                           "gemm f16 m=63 n=64 k=64", "gemm f16 m=64 n=64 k=65",
+                           "gemm f16 m=64 n=64 k=64 c=t", "gemm f16 m=64 n=64 k=64 batch=2"})
+    EXPECT_NE(usual, arithmetic(text)) << text;
+}
+
 TEST(SmallGemm, DeclinesWhatItsOffsetsCannotReach) {
   GemmPlan plan = plan_of("gemm f32 m=4 n=4 k=4");
   plan.a.row_step = int64_t{1} << 31;
