@@ -77,13 +77,35 @@ void run_or_loop(const Line& line) {
   else line_kernel_portable(kind, word)(line);
 }
 
+// Past the cache, runs that together use all of src: read once for all of them.
+template <int word, int ways>
+void run_unwoven(Line line) {
+  const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(line.dst + line.begin * word) % 64);
+  Line part = line;  // up to a whole line, then what is left behind the last one
+  part.count = (64 - skew) % 64 / word;
+  line_kernel_portable(LineKind::step, word)(part);
+  const int64_t end = line.begin + line.count;
+  part.begin = stream_unwoven<word, ways>(line, line.begin + part.count, end);
+  part.count = end - part.begin;
+  line_kernel_portable(LineKind::step, word)(part);
+}
+
+template <int word, int ways>
+void run_step_ways(const Line& line) {
+  const auto first = reinterpret_cast<uintptr_t>(line.dst);
+  if (line.streamed && line.repeat == ways && line.repeat_src == word && line.repeat_dst % 64 == 0 && first % word == 0)
+    run_unwoven<word, ways>(line);
+  else
+    run_vectors<word, Step<word, ways>>(line);
+}
+
 template <int word>
 void run_step(const Line& line) {
   if (line.count * word < 128) return line_kernel_portable(LineKind::step, word)(line);
   switch (line.ways) {
-    case 2: return run_vectors<word, Step<word, 2>>(line);
-    case 3: return run_vectors<word, Step<word, 3>>(line);
-    case 4: return run_vectors<word, Step<word, 4>>(line);
+    case 2: return run_step_ways<word, 2>(line);
+    case 3: return run_step_ways<word, 3>(line);
+    case 4: return run_step_ways<word, 4>(line);
     case 5: return run_vectors<word, Step<word, 5>>(line);
     case 6: return run_vectors<word, Step<word, 6>>(line);
     case 7: return run_vectors<word, Step<word, 7>>(line);

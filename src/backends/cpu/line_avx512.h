@@ -144,6 +144,16 @@ struct WeavePicks {
   Picks<word> picks[ways][ways];
 };
 
+// How `ways` vectors of the run become one vector of each plane.
+template <int word, int ways>
+struct UnweavePicks {
+  constexpr UnweavePicks() {
+    for (int64_t i = 0; i < 64 / word * ways; ++i)
+      picks[i % ways][i * word / 64].set(i / ways, i % (64 / word));
+  }
+  Picks<word> picks[ways][ways];
+};
+
 void stream(char* dst, __m512i v) { _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v); }
 
 // Elements from i on, as many as come from whole vectors of the planes, two parts at once; returns the
@@ -171,6 +181,28 @@ int64_t stream_woven(char* dst, const char* src, int64_t plane_step, int64_t i, 
       }
     }
   return i + 2 * part * group;
+}
+
+// The reverse: `ways` runs, repeat_dst apart, that share all lines of src. Elements from i on, as many as
+// make whole vectors of each; returns the element behind them.
+template <int word, int ways>
+int64_t stream_unwoven(const Line& line, int64_t i, int64_t end) {
+  static constexpr UnweavePicks<word, ways> table{};
+  constexpr int64_t lanes = 64 / word;
+  for (; i + lanes <= end; i += lanes) {
+    const char* p = line.src + i * ways * word;
+    __m512i from[ways];
+    for (int j = 0; j < ways; ++j) {
+      __builtin_prefetch(p + 64 * j + 2 * fetched_ahead);
+      from[j] = load(p + 64 * j);
+    }
+    for (int k = 0; k < ways; ++k) {
+      __m512i plane = _mm512_setzero_si512();
+      for (int j = 0; j < ways; ++j) plane = table.picks[k][j].apply(plane, from[j]);
+      stream(line.dst + k * line.repeat_dst + i * word, plane);
+    }
+  }
+  return i;
 }
 
 // Of each plane only the elements that are used are read.
