@@ -21,10 +21,12 @@ namespace {
 constexpr int64_t line_bytes = 64;
 constexpr double flops_per_thread = 2.0e6;  // below this a thread costs more than it saves
 constexpr int64_t most_depth = 512;         // a piece of k
-constexpr int64_t few_rows = 24,
-                  few_rows_depth = 96;           // then B comes from memory: longer rows of it
+// With few rows of A, B comes from memory: longer rows of it. With some, too, but C must not come and go
+// too often. (Rows of B that lie a power of two apart crowd each other out of the second cache.)
+constexpr int64_t few_rows = 24, few_rows_depth = 96;
+constexpr int64_t some_rows = 160, some_rows_depth = 160;
 constexpr int64_t most_group_bytes = 224 << 10;  // of packed A that is used again and again
-constexpr int64_t most_panels = 4;               // of a group of columns: 512×4×48 f32 are 384 KB
+constexpr int64_t most_panel_rows = 4 * most_depth;  // of a group of columns: of 48 f32 they are 384 KB
 constexpr int64_t most_region_cols = 3072;       // of the B that is packed together
 constexpr int64_t most_a_bytes = 16 << 20;       // of the A that is packed together
 constexpr int most_team = 4;         // threads that wait for each other at every piece of k
@@ -40,6 +42,13 @@ GemmPlan orient(const GemmPlan& plan) {
   const bool unit_cols = plan.n == 1 || plan.c.col_step == bytes;
   const bool unit_rows = plan.m == 1 || plan.c.row_step == bytes;
   return !unit_cols && unit_rows ? transposed(plan) : plan;
+}
+
+// The length of the pieces of k. It decides the bits, and must not depend on the threads.
+int64_t depth_of(const GemmPlan& plan) {
+  if (plan.m <= few_rows) return few_rows_depth;
+  const bool b_across = plan.b.col_step == dtype_bytes(plan.b.dtype);
+  return b_across && plan.m <= some_rows && plan.n >= 8 * plan.m ? some_rows_depth : most_depth;
 }
 
 // Units per task: the tasks should end together (the last one may be smaller), and fewer are
@@ -66,7 +75,7 @@ Blocked<T>::Blocked(const GemmPlan& original)
   const int64_t vectors = ceil_div(plan_.n, kernels_.lanes);  // in panels of equal width
   panel_ = ceil_div(vectors, ceil_div(vectors, kernels_.tile_vectors)) * kernels_.lanes;
   strip_ = kernels_.tile_rows;
-  depth_ = std::clamp<int64_t>(plan_.k, 1, plan_.m <= few_rows ? few_rows_depth : most_depth);
+  depth_ = std::clamp<int64_t>(plan_.k, 1, depth_of(plan_));
   direct_c_ = memory_index(plan_.c.dtype) == 0 && (plan_.n == 1 || plan_.c.col_step == sizeof(T));
   choose_threads();
   by_rows_ ? split_rows() : split_cols();
@@ -128,8 +137,8 @@ void Blocked<T>::split_cols() {
       std::min(block_rows_, round_up(std::max(strip_, most_a_bytes / row_bytes), strip_));
   if (!direct_c_) region_rows_ = std::min<int64_t>(region_rows_, strip_ * 64);
   region_cols_ = block_cols_;
-  group_ = panel_ * best_group(ceil_div(block_cols_, panel_), 1,
-                               most_panels * most_depth / std::max(depth_, few_rows_depth), team_);
+  const int64_t most = (depth_ == some_rows_depth ? 1 : 2) * most_panel_rows / 2 / std::max(depth_, few_rows_depth);
+  group_ = panel_ * best_group(ceil_div(block_cols_, panel_), 1, most, team_);
 }
 
 template <class T>
