@@ -161,7 +161,8 @@ TEST(RearrangeSchedule, EveryPointOnceInLargeShapes) {
   Taken taken;
   for (const char* text :
        {"rearrange u8 9000x3 perm=1,0", "rearrange u8 3x9000 perm=1,0", "rearrange f32 3000x9 perm=1,0",
-        "rearrange f32 9x3000 perm=1,0", "rearrange f32 300x200 perm=1,0", "rearrange f32 5000x20 perm=1,0", "rearrange u8 70x2100 perm=1,0",
+        "rearrange f32 9x3000 perm=1,0", "rearrange f32 300x200 perm=1,0", "rearrange f32 5000x20 perm=1,0",
+        "rearrange u8 70x2100 perm=1,0",
         "rearrange f32 8x8x8x8x8 perm=4,3,2,1,0", "rearrange f64 30x40x50 perm=2,1,0",
         "rearrange f32 3x20000 src=0,1", "rearrange f32 3x20000 src=1,0", "rearrange u8 300000",
         "rearrange f32 100x300 dst=600,2", "rearrange f32 100x300 src=300,-1"})

@@ -215,7 +215,8 @@ TEST_F(CpuRearrange, RunsOfEveryKind) {
 // Runs so long that they are streamed in parts.
 TEST_F(CpuRearrange, LongRunsOfEveryKind) {
   for (const std::string dtype : {"u8", "f16", "f32", "f64", "c128"})
-    for (const char* shape : {"2x40001 src=40001,-1", "2x20001 src=40003,2", "2x9001 dst=27010,3", "20001x3 perm=1,0", "20032x3 perm=1,0", "9024x2 perm=1,0", "5x9024x4 perm=2,0,1",
+    for (const char* shape : {"2x40001 src=40001,-1", "2x20001 src=40003,2", "2x9001 dst=27010,3", "20001x3 perm=1,0",
+                              "20032x3 perm=1,0", "9024x2 perm=1,0", "5x9024x4 perm=2,0,1",
                               "3x20001 perm=1,0", "9001x7 perm=1,0", "2x20001 src=1,0"})
       for (const int64_t at : {0, 16, 48})
         ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(
