@@ -29,8 +29,9 @@ class CpuGemm : public GemmKernel {
   // alpha and k are not 0 here, and c has elements.
   virtual void multiply(const Pointers& p, float alpha, float beta) const = 0;
 
-  // For candidates whose sums follow from the extents, the types and C alone: each element of C is one
-  // chain of multiply-adds in the order of k, wherever A and B lie. `how`: what else may differ.
+  // For candidates in which each element of C is one chain of multiply-adds in the order of k, wherever
+  // A and B lie. `how`: all that decides where the chain is rounded or begins anew, and the code that
+  // runs it.
   std::string chain_arithmetic(const std::string& how) const;
 
   // The kernels that were chosen when this was made.

@@ -15,9 +15,10 @@ class Blocked final : public CpuGemm {
   explicit Blocked(const GemmPlan& original);
   const char* candidate() const override { return "blocked"; }
   std::string schedule() const override;
-  // All sizes but whether A is packed are chosen by the extents, the types and C.
+  // Each element is summed in the order of k, piece by piece; what else is chosen does not matter.
   std::string arithmetic() const override {
-    return chain_arithmetic(std::string(pack_a_ ? ", packed" : "") + (swapped_ ? ", transposed" : ""));
+    return chain_arithmetic(", pieces of " + std::to_string(depth_) + (pack_a_ ? ", packed" : "") +
+                            (swapped_ ? ", transposed" : ""));
   }
 
  protected:

@@ -123,8 +123,10 @@ TEST(CpuGemm, OfEqualArithmeticGivesTheSameBitsWhereverItsOperandsLie) {
   int equal = 0;
   for (int round = 0; round < 60; ++round) {
     const int64_t most = round % 3 == 0 ? 700 : 80;
-    const int64_t m = random.between(1, most), n = random.between(1, most),
-                  k = random.between(1, most);
+    const bool wide = round % 4 == 1;  // then the length of pieces of k depends on how B lies
+    const int64_t m = wide ? random.between(25, 80) : random.between(1, most),
+                  n = wide ? 8 * m : random.between(1, most),
+                  k = wide ? random.between(200, 700) : random.between(1, most);
     std::vector<float> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
     for (float& x : a) x = static_cast<float>(random.between(-1000, 1000)) * 0.001f;
     for (float& x : b) x = static_cast<float>(random.between(-1000, 1000)) * 0.001f;
