@@ -26,9 +26,12 @@ bool inside(Address address, size_t size, const void* begin, size_t bytes) {
 }
 
 // The thread's own indices, and constants of the program.
-bool is_constant(Address address, size_t size) {
+bool is_constant(Address address) {
   Dl_info info;
-  return engine.arguments.holds(address, size) || engine.values.holds(address, size) ||
+  return inside(address, 1, &threadIdx, sizeof threadIdx) ||
+         inside(address, 1, &blockIdx, sizeof blockIdx) ||
+         inside(address, 1, &blockDim, sizeof blockDim) ||
+         inside(address, 1, &gridDim, sizeof gridDim) ||
          dladdr(reinterpret_cast<void*>(address), &info) != 0;
 }
 
@@ -45,7 +48,7 @@ Window judge(Address address, size_t size, bool write) {
              "outside every allocation");
     return {found->begin, found->begin + found->size};
   }
-  if (!write && is_constant(address, size)) return {};
+  if (!write && is_constant(address)) return {};
   if (is_pinned(address, size)) {
     const auto& [begin, bytes] = *std::prev(state().pinned.upper_bound(address));
     return {begin, begin + bytes};
@@ -71,13 +74,6 @@ void check_global(Address address, size_t size, bool write) {
   auto& log = write ? e.writes : e.reads;
   if (log.size() < most_logged)
     log.push_back({address, address + size, e.block * most_threads + static_cast<uint64_t>(id)});
-}
-
-bool is_index(Address address) {
-  return inside(address, 1, &threadIdx, sizeof threadIdx) ||
-         inside(address, 1, &blockIdx, sizeof blockIdx) ||
-         inside(address, 1, &blockDim, sizeof blockDim) ||
-         inside(address, 1, &gridDim, sizeof gridDim);
 }
 
 // One bit for each byte between the first and the last write of a kernel.
@@ -149,8 +145,7 @@ void check_shared(uint8_t* p, size_t size, bool write) {
 
 void check_far_access(uint8_t* p, size_t size, bool write) {
   if (static_cast<size_t>(p - engine.shared) < 2 * most_shared) return check_shared(p, size, write);
-  const auto address = reinterpret_cast<Address>(p);
-  if (!is_index(address)) check_global(address, size, write);
+  check_global(reinterpret_cast<Address>(p), size, write);
 }
 
 // Law: of two threads that touch the same global byte none writes it. (No barrier orders threads of

@@ -155,19 +155,11 @@ void clean_up(Engine& e) {
   }
 }
 
-template <class T>
-Window window_of(const std::vector<T>& items) {
-  const auto begin = reinterpret_cast<Address>(items.data());
-  return {begin, begin + items.size() * sizeof(T)};
-}
-
 void prepare(Engine& e, const Launch& launch) {
   e.launch = &launch;
   e.error = simtSuccess;
   e.random = state().random();
   e.read_window = e.write_window = {};
-  e.arguments = window_of(launch.arguments);
-  e.values = window_of(launch.storage);
   if (e.shared == nullptr) {
     e.shared = static_cast<uint8_t*>(mmap(nullptr, 2 * most_shared, PROT_READ | PROT_WRITE,
                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

@@ -73,7 +73,6 @@ struct Engine {
   jmp_buf scheduler;
   uint8_t* shared = nullptr;
   std::vector<SharedByte> shared_bytes;
-  Window arguments, values;          // of the launch, as the caller's array and their bytes
   Window read_window, write_window;  // where the last accesses were found to be right
   std::vector<GlobalAccess> reads, writes;
   Error error = simtSuccess;
