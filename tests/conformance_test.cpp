@@ -44,8 +44,8 @@ TEST_F(Conformance, RandomRearrangements) {
   for (int n = 0; n < count; ++n) {
     harness::RandomShape limits;
     limits.max_elements = n % 20 == 0 ? 200000 : 3000;
-    const auto verdict = harness::check(harness::random_problem(random, limits),
-                                        static_cast<uint64_t>(n));
+    const auto verdict =
+        harness::check(harness::random_problem(random, limits), static_cast<uint64_t>(n));
     ASSERT_TRUE(verdict.passed) << verdict.message;
   }
 }

@@ -1,5 +1,5 @@
-// What only an emulated GPU can tell: that no asynchronous call makes the host wait, that every call
-// of the vendor's runtime may fail and what is said then, and that nothing is left behind.
+// What only an emulated GPU can tell: that no asynchronous call makes the host wait, that every
+// call of the vendor's runtime may fail and what is said then, and that nothing is left behind.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -43,8 +43,8 @@ class EmulatedGpu : public GpuTestWithBuffers {
     simt_emu_stats(&stats);
     return stats.waits;
   }
-  // Every one of the runtime's calls in `work` fails once. `work` says whether all went well; it must
-  // clean up with calls that are repeated until they succeed.
+  // Every one of the runtime's calls in `work` fails once. `work` says whether all went well; it
+  // must clean up with calls that are repeated until they succeed.
   void expect_survives_every_failure(const std::function<infiniStatus_t()>& work);
 
   SimtEmuStats before_{};
@@ -266,7 +266,8 @@ TEST_F(EmulatedGpu, AFaultInAKernelIsTold) {
   EXPECT_OK(infinirtStreamSynchronize(stream_));
 }
 
-// Parked streams: whatever number is destroyed, handles stay refused for a while and few stay alive.
+// Parked streams: whatever number is destroyed, handles stay refused for a while and few stay
+// alive.
 TEST_F(EmulatedGpu, DestroyedStreamsAreFewAndRefused) {
   std::vector<infinirtStream_t> streams(100);
   for (auto& stream : streams) ASSERT_OK(infinirtStreamCreate(&stream));

@@ -180,8 +180,8 @@ TEST_F(TwoDevices, EachReplaysItsOwnGraph) {
     parts[i].run();  // loads the kernel
     EXPECT_OK(infinirtStreamSynchronize(parts[i].stream));
     EXPECT_OK(infinirtMemset(parts[i].dst, 0, bytes));
-    EXPECT_OK(infinirtStreamBeginCapture(parts[i].stream,
-                                         INFINIRT_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    EXPECT_OK(
+        infinirtStreamBeginCapture(parts[i].stream, INFINIRT_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     parts[i].run();
     EXPECT_OK(infinirtStreamEndCapture(parts[i].stream, &graphs[i]));
     EXPECT_OK(infinirtGraphInstantiate(&execs[i], graphs[i], nullptr, nullptr, 0));

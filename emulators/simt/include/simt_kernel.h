@@ -40,8 +40,8 @@ struct SimtParameters {
 extern "C" {
 SIMT_EXPORT void simtSyncThreads();
 SIMT_EXPORT void* simtSharedMemory();  // the block's dynamic shared memory
-// An asynchronous copy of 16 aligned bytes: they are there after simtStageWait() of the same thread,
-// and for the others after a barrier behind it.
+// An asynchronous copy of 16 aligned bytes: they are there after simtStageWait() of the same
+// thread, and for the others after a barrier behind it.
 SIMT_EXPORT void simtStageVector(void* shared, const void* global);
 SIMT_EXPORT void simtStageWait();
 SIMT_EXPORT void simtWaitForPredecessor();
@@ -54,7 +54,9 @@ template <class... Parameters>
 struct SimtCall {
   static constexpr size_t bytes[] = {sizeof(Parameters)...};
   template <size_t... i>  // reads what the host has written: no access of the kernel's
-  __attribute__((no_sanitize("thread"))) static void unpack(const void* kernel, void* const* arguments, std::index_sequence<i...>) {
+  __attribute__((no_sanitize("thread"))) static void unpack(const void* kernel,
+                                                            void* const* arguments,
+                                                            std::index_sequence<i...>) {
     const auto function = reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(kernel));
     function(*static_cast<Parameters*>(arguments[i])...);
   }

@@ -56,7 +56,11 @@ enum simtStreamCaptureStatus : int {
   simtStreamCaptureStatusActive = 1,
   simtStreamCaptureStatusInvalidated = 2,
 };
-enum : unsigned { simtStreamNonBlocking = 1, simtEventBlockingSync = 1, simtEventDisableTiming = 2 };
+enum : unsigned {
+  simtStreamNonBlocking = 1,
+  simtEventBlockingSync = 1,
+  simtEventDisableTiming = 2
+};
 
 using simtStream_t = struct simtStream*;
 using simtEvent_t = struct simtEvent*;

@@ -8,7 +8,7 @@
 namespace simt {
 namespace {
 
-constexpr size_t most_logged = 1 << 20;  // accesses of one kernel; larger ones are not judged
+constexpr size_t most_logged = 1 << 20;   // accesses of one kernel; larger ones are not judged
 constexpr Address most_span = 256 << 20;  // of what one kernel writes
 
 [[noreturn]] void refuse(SimtEmuRule rule, Error error, Address address, size_t size, bool write,
@@ -68,7 +68,8 @@ void check_global(Address address, size_t size, bool write) {
   const int id = engine.running->thread;
   if (!e.threads[id].waited) {
     violate(SIMT_EMU_EARLY_ACCESS,
-            "thread %d of block %lu touches memory before it waits for its predecessor", id, e.block);
+            "thread %d of block %lu touches memory before it waits for its predecessor", id,
+            e.block);
     e.threads[id].waited = true;
   }
   auto& log = write ? e.writes : e.reads;
@@ -135,12 +136,13 @@ void check_shared(uint8_t* p, size_t size, bool write) {
     }
   }
   if (race)
-    violate(SIMT_EMU_SHARED_RACE,
-            "thread %d of block %lu %s shared memory that another thread used, no barrier in between",
-            thread, e.block, write ? "writes" : "reads");
+    violate(
+        SIMT_EMU_SHARED_RACE,
+        "thread %d of block %lu %s shared memory that another thread used, no barrier in between",
+        thread, e.block, write ? "writes" : "reads");
   if (arriving)
-    violate(SIMT_EMU_READ_BEFORE_WAIT, "thread %d of block %lu uses shared bytes of a copy in flight",
-            thread, e.block);
+    violate(SIMT_EMU_READ_BEFORE_WAIT,
+            "thread %d of block %lu uses shared bytes of a copy in flight", thread, e.block);
 }
 
 void check_far_access(uint8_t* p, size_t size, bool write) {

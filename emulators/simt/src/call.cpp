@@ -1,5 +1,5 @@
-// What every call begins and ends with: planned failures, failed devices, what a capture forbids, and
-// the thread's last error. Also the devices themselves.
+// What every call begins and ends with: planned failures, failed devices, what a capture forbids,
+// and the thread's last error. Also the devices themselves.
 #include <cstdio>
 #include <cstring>
 
@@ -30,7 +30,8 @@ constexpr Words words[] = {
     {simtErrorInvalidResourceHandle, "simtErrorInvalidResourceHandle", "invalid resource handle"},
     {simtErrorIllegalState, "simtErrorIllegalState", "not in this state"},
     {simtErrorNotReady, "simtErrorNotReady", "device not ready"},
-    {simtErrorIllegalAddress, "simtErrorIllegalAddress", "an illegal memory access was encountered"},
+    {simtErrorIllegalAddress, "simtErrorIllegalAddress",
+     "an illegal memory access was encountered"},
     {simtErrorMisalignedAddress, "simtErrorMisalignedAddress", "misaligned address"},
     {simtErrorLaunchFailure, "simtErrorLaunchFailure", "unspecified launch failure"},
     {simtErrorStreamCaptureUnsupported, "simtErrorStreamCaptureUnsupported",

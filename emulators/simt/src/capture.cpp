@@ -110,7 +110,7 @@ simtError_t simtStreamIsCapturing(simtStream_t handle, simtStreamCaptureStatus* 
     Error error = simtSuccess;
     const simtStream* stream = find_stream(handle, error);
     if (stream == nullptr) return error;
-    *status = !stream->capture                ? simtStreamCaptureStatusNone
+    *status = !stream->capture               ? simtStreamCaptureStatusNone
               : stream->capture->invalidated ? simtStreamCaptureStatusInvalidated
                                              : simtStreamCaptureStatusActive;
     return simtSuccess;

@@ -1,6 +1,6 @@
 // The compiler's memory-access hooks. Kernels are compiled with -fsanitize=thread,alignment, which
-// inserts calls of these functions; no sanitizer's runtime is linked. Under a real sanitizer there are
-// none.
+// inserts calls of these functions; no sanitizer's runtime is linked. Under a real sanitizer there
+// are none.
 #ifndef SIMT_EMU_NO_HOOKS
 #include <cstring>
 
@@ -9,10 +9,10 @@
 using namespace simt;
 
 extern "C" {
-#define SIMT_EMU_HOOK(size)                                                                \
-  SIMT_EXPORT void __tsan_read##size(void* p) { check_access(p, size, false); }            \
-  SIMT_EXPORT void __tsan_write##size(void* p) { check_access(p, size, true); }            \
-  SIMT_EXPORT void __tsan_unaligned_read##size(void* p) { check_access(p, size, false); }  \
+#define SIMT_EMU_HOOK(size)                                                               \
+  SIMT_EXPORT void __tsan_read##size(void* p) { check_access(p, size, false); }           \
+  SIMT_EXPORT void __tsan_write##size(void* p) { check_access(p, size, true); }           \
+  SIMT_EXPORT void __tsan_unaligned_read##size(void* p) { check_access(p, size, false); } \
   SIMT_EXPORT void __tsan_unaligned_write##size(void* p) { check_access(p, size, true); }
 SIMT_EMU_HOOK(1)
 SIMT_EMU_HOOK(2)

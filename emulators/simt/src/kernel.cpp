@@ -1,5 +1,5 @@
-// Runs a kernel: its blocks in a seeded order, the threads of a block as fibers in a seeded order from
-// barrier to barrier.
+// Runs a kernel: its blocks in a seeded order, the threads of a block as fibers in a seeded order
+// from barrier to barrier.
 #include "kernel.h"
 
 #include <sys/mman.h>
@@ -27,11 +27,16 @@ thread_local bool in_kernel = false;
 
 namespace {
 
-// Contexts begin with makecontext(), and go on by jumps: swapcontext() calls the system twice. A
-// fiber's first frames are left and never returned to, which a thread sanitizer would count.
+// Contexts begin with makecontext(), and go on by jumps: swapcontext() calls the system. Sanitizers
+// know no jumps between stacks. A fiber's first frames are left and never returned to, which a
+// thread sanitizer would count.
 __attribute__((no_sanitize("thread"))) void switch_to_scheduler() {
+#ifdef SIMT_EMU_NO_HOOKS
+  swapcontext(&engine.running->context, &engine.scheduler);
+#else
   engine.running->stopped = true;
-  if (_setjmp(engine.running->place) == 0) _longjmp(engine.scheduler, 1);
+  if (_setjmp(engine.running->place) == 0) _longjmp(engine.scheduler_place, 1);
+#endif
 }
 
 void run_thread(int id) {
@@ -91,11 +96,15 @@ __attribute__((no_sanitize("thread"))) void resume(Fiber* fiber) {
   engine.running = fiber;
   engine.stack = fiber->stack;
   threadIdx.x = static_cast<uint32_t>(fiber->thread);
-  if (_setjmp(engine.scheduler) != 0) return;
+#ifdef SIMT_EMU_NO_HOOKS
+  swapcontext(&engine.scheduler, &fiber->context);
+#else
+  if (_setjmp(engine.scheduler_place) != 0) return;
   if (fiber->stopped)
     _longjmp(fiber->place, 1);
   else
     setcontext(&fiber->context);
+#endif
 }
 
 // Nobody can run: either all threads stand at the barrier, or those who do wait for ever.
@@ -161,8 +170,8 @@ void prepare(Engine& e, const Launch& launch) {
   e.random = state().random();
   e.read_window = e.write_window = {};
   if (e.shared == nullptr) {
-    e.shared = static_cast<uint8_t*>(mmap(nullptr, 2 * most_shared, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    e.shared = static_cast<uint8_t*>(
+        mmap(nullptr, 2 * most_shared, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     e.shared_bytes.resize(most_shared);
   }
   blockDim = launch.block;

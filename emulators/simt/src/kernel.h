@@ -30,8 +30,8 @@ struct Thread {
 // A stack. It runs one thread after the other until one stops at a barrier, and lives on when the
 // block has ended.
 struct Fiber {
-  ucontext_t context;  // of its beginning
-  jmp_buf place;       // where it stopped
+  ucontext_t context;  // of its beginning, or where it stopped
+  jmp_buf place;       // where it stopped, unless a sanitizer must know of switches
   bool stopped = false;
   uint8_t* stack = nullptr;
   int thread = -1;
@@ -70,7 +70,8 @@ struct Engine {
   size_t begun = 0;
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::vector<Fiber*> idle;
-  jmp_buf scheduler;
+  ucontext_t scheduler;
+  jmp_buf scheduler_place;
   uint8_t* shared = nullptr;
   std::vector<SharedByte> shared_bytes;
   Window read_window, write_window;  // where the last accesses were found to be right

@@ -1,5 +1,5 @@
-// Memory. Device addresses lie in a range that nobody can read: its pages are opened for a kernel of
-// that device while it runs, and the emulator has a second mapping of the same bytes.
+// Memory. Device addresses lie in a range that nobody can read: its pages are opened for a kernel
+// of that device while it runs, and the emulator has a second mapping of the same bytes.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -157,9 +157,8 @@ using namespace simt;
 simtError_t simtMalloc(void** p, size_t bytes) {
   return call(unsafe, [&] {
     Address begin = 0;
-    const Error error = p == nullptr || bytes == 0
-                            ? simtErrorInvalidValue
-                            : allocate(current_device(), bytes, begin);
+    const Error error = p == nullptr || bytes == 0 ? simtErrorInvalidValue
+                                                   : allocate(current_device(), bytes, begin);
     if (error == simtSuccess) *p = reinterpret_cast<void*>(begin);
     return error;
   });

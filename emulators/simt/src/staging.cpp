@@ -1,5 +1,5 @@
-// Asynchronous copies into shared memory: nothing arrives before it is waited for, and the bytes are
-// garbage until then.
+// Asynchronous copies into shared memory: nothing arrives before it is waited for, and the bytes
+// are garbage until then.
 #include <cstring>
 
 #include "kernel.h"

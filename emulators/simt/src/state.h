@@ -1,5 +1,5 @@
-// The emulator's whole state: devices, memory, streams, recorded work, and the clocks that say what is
-// ordered. One lock guards it all; whoever waits for a stream runs the work.
+// The emulator's whole state: devices, memory, streams, recorded work, and the clocks that say what
+// is ordered. One lock guards it all; whoever waits for a stream runs the work.
 #pragma once
 
 #include <deque>
@@ -62,8 +62,8 @@ struct Operation {
   Clock clock;
 };
 
-// Device memory. It belongs to the host's view from the call that makes it to the call that frees it,
-// and is usable for operations in between of both in the stream's order.
+// Device memory. It belongs to the host's view from the call that makes it to the call that frees
+// it, and is usable for operations in between of both in the stream's order.
 struct Allocation {
   Address begin = 0;
   uint64_t size = 0;

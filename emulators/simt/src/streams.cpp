@@ -1,5 +1,5 @@
-// Lazy streams: nothing runs before somebody waits (or a queue is full), then streams take turns in a
-// seeded order. Two operations that share bytes must be ordered by a stream, an event or a wait.
+// Lazy streams: nothing runs before somebody waits (or a queue is full), then streams take turns in
+// a seeded order. Two operations that share bytes must be ordered by a stream, an event or a wait.
 #include <algorithm>
 
 #include "state.h"

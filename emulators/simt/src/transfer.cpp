@@ -1,5 +1,5 @@
-// Copies and memsets. What CUDA calls synchronous waits for the host's side only: inside device memory
-// such a call returns at once, and bytes from pageable memory may still be on their way.
+// Copies and memsets. What CUDA calls synchronous waits for the host's side only: inside device
+// memory such a call returns at once, and bytes from pageable memory may still be on their way.
 #include <cstring>
 
 #include "state.h"
@@ -28,12 +28,13 @@ bool is_usable(Address address, size_t bytes) {
   if (!is_device_address(address)) return true;
   const Allocation* found = find_allocation(address, bytes);
   if (found != nullptr && found->usable) return true;
-  violate(SIMT_EMU_BOUNDS, "a copy or memset of %zu bytes at %p, which is not allocated then", bytes,
-          reinterpret_cast<void*>(address));
+  violate(SIMT_EMU_BOUNDS, "a copy or memset of %zu bytes at %p, which is not allocated then",
+          bytes, reinterpret_cast<void*>(address));
   return false;
 }
 
-Work copy_work(Address dst, Address src, size_t bytes, std::shared_ptr<std::vector<uint8_t>> staged) {
+Work copy_work(Address dst, Address src, size_t bytes,
+               std::shared_ptr<std::vector<uint8_t>> staged) {
   return [=](Footprint& footprint) {
     if (!is_usable(dst, bytes) || !is_usable(src, bytes)) return simtErrorIllegalAddress;
     ++state().stats.copies;
@@ -62,8 +63,8 @@ bool is_pageable(const void* p, size_t bytes, bool on_device) {
   return !on_device && !is_pinned(address_of(p), bytes);
 }
 
-// Pageable bytes are taken at once (the driver's own buffer); what goes to pageable memory has arrived
-// when the call returns. Both make an asynchronous copy wait.
+// Pageable bytes are taken at once (the driver's own buffer); what goes to pageable memory has
+// arrived when the call returns. Both make an asynchronous copy wait.
 Error copy(simtStream& stream, void* dst, const void* src, size_t bytes, simtMemcpyKind kind) {
   const bool paged_src = is_pageable(src, bytes, from_device(kind));
   const bool paged_dst = is_pageable(dst, bytes, to_device(kind));

@@ -13,10 +13,9 @@ namespace {
 
 constexpr size_t kept_messages = 64;
 constexpr const char* rule_names[SIMT_EMU_RULES] = {
-    "bounds",          "wrong device",    "host access",      "misaligned",
-    "divergent barrier", "shared race",   "global race",      "read before wait",
-    "pending at exit", "early access",    "stream race",
-    "after destroy"};
+    "bounds",      "wrong device", "host access",      "misaligned",      "divergent barrier",
+    "shared race", "global race",  "read before wait", "pending at exit", "early access",
+    "stream race", "after destroy"};
 
 template <class Objects>
 uint64_t count_open(const Objects& objects) {
@@ -61,15 +60,15 @@ State& state() {
 }
 
 void violate(SimtEmuRule rule, const char* format, ...) {
+  const Lock lock(state().mutex);
+  ++state().violation_counts[rule];
+  if (state().violations.size() >= kept_messages) return;
   char text[320];
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  const Lock lock(state().mutex);
-  ++state().violation_counts[rule];
-  if (state().violations.size() < kept_messages)
-    state().violations.push_back(std::string(rule_names[rule]) + ": " + text);
+  state().violations.push_back(std::string(rule_names[rule]) + ": " + text);
 }
 
 }  // namespace simt

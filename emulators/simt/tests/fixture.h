@@ -1,4 +1,5 @@
-// What the emulator's tests share: two buffers and a stream on device 0, and a look at what was broken.
+// What the emulator's tests share: two buffers and a stream on device 0, and a look at what was
+// broken.
 #pragma once
 
 #include <gtest/gtest.h>

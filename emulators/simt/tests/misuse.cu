@@ -84,6 +84,7 @@ __global__ void misuse(Misuse which, bool waits, float* all_y, const float* all_
 simtError_t launch_misuse(Misuse which, float* y, const float* x, simtStream_t stream, bool early,
                           bool waits) {
   void* arguments[] = {&which, &waits, &y, &x};
-  return (early ? simtLaunchKernelEarly : simtLaunchKernel)(
-      simtKernelAddress(misuse), misuse_blocks, misuse_threads, arguments, n * sizeof(float), stream);
+  return (early ? simtLaunchKernelEarly : simtLaunchKernel)(simtKernelAddress(misuse),
+                                                            misuse_blocks, misuse_threads,
+                                                            arguments, n * sizeof(float), stream);
 }

@@ -25,7 +25,7 @@ enum class Misuse : int {
 constexpr unsigned misuse_blocks = 2, misuse_threads = 64;
 constexpr size_t misuse_floats = misuse_blocks * misuse_threads;
 
-// y and x: misuse_floats each. `early`: as a kernel that may begin before its predecessor has ended;
-// `waits`: it then waits for it, as it must.
+// y and x: misuse_floats each. `early`: as a kernel that may begin before its predecessor has
+// ended; `waits`: it then waits for it, as it must.
 simtError_t launch_misuse(Misuse which, float* y, const float* x, simtStream_t stream,
                           bool early = false, bool waits = true);

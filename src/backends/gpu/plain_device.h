@@ -1,7 +1,7 @@
 // What the shared device source needs of a vendor, in plain C++: for vendors of which we know no
 // better instruction. No warp intrinsics, no asynchronous copies. Where the device is emulated
-// (emulators/simt) it has both early launches and asynchronous copies, so that every promise that the
-// kernels make is checked.
+// (emulators/simt) it has both early launches and asynchronous copies, so that every promise that
+// the kernels make is checked.
 #pragma once
 
 #include <cstdint>
