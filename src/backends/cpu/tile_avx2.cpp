@@ -5,10 +5,15 @@
 
 #include <cstring>
 
-#include "backends/cpu/tile_panel.h"
+#include "backends/cpu/tile_skewed.h"
 
 namespace infini::cpu {
 namespace {
+
+// Loaded from word i on: where the words of a register rotated by i come from, and which of them come from
+// the register behind it.
+alignas(64) constexpr int rotated[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7};
+alignas(64) constexpr int behind[16] = {0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1};
 
 struct Avx2 {
   static constexpr int lanes = 4;
@@ -59,8 +64,36 @@ struct Avx2 {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(dst), v.low);
     _mm256_stream_si256(reinterpret_cast<__m256i*>(dst + 32), v.high);
   }
+  template <int unit>
+  static type joined(const type& before, const type& v, int64_t skew) {
+    static_assert(unit == 4);  // no registers are rotated by bytes here
+    if (skew == 0) return v;
+    return skew > 32 ? from_three(before.low, before.high, v.low, 64 - skew)
+                     : from_three(before.high, v.low, v.high, 32 - skew);
+  }
+  template <int unit>
+  static void store_joined(char* dst, const type& before, const type& v, int valid, const Panel& p) {
+    alignas(64) char bytes[128];
+    store(bytes, before);
+    store(bytes + 64, v);
+    const auto skew = static_cast<int>(reinterpret_cast<uintptr_t>(dst) & 63), end = skew + valid;
+    const int begin = p.first ? skew : 0, whole = end < 64 ? end : 64;
+    std::memcpy(dst - skew + begin, bytes + 64 - skew + begin, static_cast<size_t>(whole - begin));
+    if (p.last && end > 64) std::memcpy(dst - skew + 64, bytes + 128 - skew, static_cast<size_t>(end - 64));
+  }
 
  private:
+  // 64 bytes of three registers, from byte `at` < 32 on.
+  static type from_three(__m256i a, __m256i b, __m256i c, int64_t at) {
+    const __m256i index = words_at(rotated, at), next = words_at(behind, at);
+    a = _mm256_permutevar8x32_epi32(a, index);
+    b = _mm256_permutevar8x32_epi32(b, index);
+    c = _mm256_permutevar8x32_epi32(c, index);
+    return {_mm256_blendv_epi8(a, b, next), _mm256_blendv_epi8(b, c, next)};
+  }
+  static __m256i words_at(const int* table, int64_t at) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(reinterpret_cast<const char*>(table) + at));
+  }
   static __m128i load_lane(const char* p) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
@@ -90,7 +123,13 @@ struct Avx2 {
 
 }  // namespace
 
-PanelKernels panel_kernels_avx2(int word) { return panel_kernels_for<Avx2>(word); }
+PanelKernels panel_kernels_avx2(int word) {
+  PanelKernels kernels = panel_kernels_for<Avx2>(word);
+  if (word == 4) kernels.skewed = run_skewed<Avx2, 4>;
+  if (word == 8) kernels.skewed = run_skewed<Avx2, 8>;
+  if (word == 16) kernels.skewed = run_skewed<Avx2, 16>;
+  return kernels;
+}
 
 }  // namespace infini::cpu
 

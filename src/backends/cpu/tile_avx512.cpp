@@ -3,12 +3,23 @@
 
 #include <immintrin.h>
 
-#include "backends/cpu/tile_panel.h"
+#include "backends/cpu/tile_skewed.h"
 
 namespace infini::cpu {
 namespace {
 
 __mmask64 low_bytes(int count) { return _bzhi_u64(~0ull, static_cast<unsigned>(count)); }
+
+// 0, 1, 2, … of one unit each: loaded at 64 - skew bytes it is the index of Avx512::joined().
+template <int unit>
+struct Ascending {
+  alignas(64) unsigned char bytes[128] = {};
+  constexpr Ascending() {
+    for (int i = 0; i < 128 / unit; ++i) bytes[i * unit] = static_cast<unsigned char>(i);
+  }
+};
+template <int unit>
+constexpr Ascending<unit> ascending{};
 
 struct Avx512 {
   static constexpr int lanes = 4;
@@ -55,6 +66,23 @@ struct Avx512 {
   static void stream(char* dst, type v) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v);
   }
+  template <int unit>
+  static type joined(type before, type v, int64_t skew) {
+    const __m512i at = _mm512_loadu_si512(ascending<unit>.bytes + 64 - skew);
+    if constexpr (unit == 1) return _mm512_permutex2var_epi8(before, at, v);
+    else if constexpr (unit == 2) return _mm512_permutex2var_epi16(before, at, v);
+    else return _mm512_permutex2var_epi32(before, at, v);
+  }
+  template <int unit>
+  static void store_joined(char* dst, type before, type v, int valid, const Panel& p) {
+    const int skew = static_cast<int>(reinterpret_cast<uintptr_t>(dst) & 63);
+    char* line = dst - skew;
+    const int end = skew + valid;  // from the start of the line
+    const __mmask64 begin = p.first ? ~low_bytes(skew) : ~0ull;
+    _mm512_mask_storeu_epi8(line, begin & low_bytes(end < 64 ? end : 64), joined<unit>(before, v, skew));
+    if (p.last && end > 64)
+      _mm512_mask_storeu_epi8(line + 64, low_bytes(end - 64), joined<unit>(v, v, skew));
+  }
 
  private:
   static __m128i load_lane(const char* p) {
@@ -76,83 +104,10 @@ struct Avx512 {
   }
 };
 
-// 64 bytes of the pair (before, v) that begin `skew` bytes before v; unit: 1, 2 or 4 divides skew.
-template <int unit>
-inline __m512i joined(__m512i before, __m512i v, const char* index) {
-  const __m512i at = _mm512_loadu_si512(index);
-  if constexpr (unit == 1) return _mm512_permutex2var_epi8(before, at, v);
-  else if constexpr (unit == 2) return _mm512_permutex2var_epi16(before, at, v);
-  else return _mm512_permutex2var_epi32(before, at, v);
-}
-
-// 0, 1, 2, … of one unit each: loaded at 64 - skew bytes it is the index of joined().
-template <int unit>
-struct Ascending {
-  alignas(64) unsigned char bytes[128] = {};
-  constexpr Ascending() {
-    for (int i = 0; i < 128 / unit; ++i) bytes[i * unit] = static_cast<unsigned char>(i);
-  }
-};
-template <int unit>
-constexpr Ascending<unit> ascending{};
-
-// One column of one panel: `v` are the panel's bytes, `valid` how many of them count.
-template <int unit>
-inline void emit_edge(char* dst, __m512i before, __m512i v, int valid, const Panel& p) {
-  const int skew = static_cast<int>(reinterpret_cast<uintptr_t>(dst) & 63);
-  const auto* index = reinterpret_cast<const char*>(ascending<unit>.bytes) + 64 - skew;
-  char* line = dst - skew;
-  const int end = skew + valid;  // from the start of the line
-  const __mmask64 begin = p.first ? ~low_bytes(skew) : ~0ull;
-  _mm512_mask_storeu_epi8(line, begin & low_bytes(end < 64 ? end : 64),
-                          joined<unit>(before, v, index));
-  if (p.last && end > 64)
-    _mm512_mask_storeu_epi8(line + 64, low_bytes(end - 64), joined<unit>(v, v, index));
-}
-
-// The first and the last panel of a run, one that is not written, and what is left of any panel beside whole blocks.
-template <int word>
-void run_skewed_edge(const Panel& p, int64_t begin) {
-  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
-  const Rows<Avx512, word> rows(p, 0);
-  __m512i v[L];
-  for (int64_t c = begin; c < p.columns; c += L) {
-    const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
-    load_block<Avx512, word>(v, rows.at, c * word, columns);
-    auto* carry = reinterpret_cast<__m512i*>(p.carry + c * line_bytes);
-    for (int k = 0; k < columns; ++k) {
-      if (!p.unwritten)
-        emit_edge<unit>(p.dst + p.dst_of_column[c + k], _mm512_load_si512(carry + k), v[k],
-                        p.rows * word, p);
-      _mm512_store_si512(carry + k, v[k]);
-    }
-  }
-}
-
-template <int word>
-void run_skewed(const Panel& p) {
-  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
-  if (p.first || p.last || p.unwritten) return run_skewed_edge<word>(p, 0);
-  const auto* index = reinterpret_cast<const char*>(ascending<unit>.bytes) + 64;
-  auto* carry = reinterpret_cast<__m512i*>(p.carry);
-  const auto emit = [dst = p.dst, column = p.dst_of_column, carry, index](int64_t c, const __m512i* v,
-                                                                                   auto between) {
-    for (int k = 0; k < L; ++k) {
-      between(k);
-      char* to = dst + column[c + k];
-      const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) & 63);
-      const __m512i before = _mm512_load_si512(carry + c + k);
-      _mm512_store_si512(carry + c + k, v[k]);
-      Avx512::stream(to - skew, joined<unit>(before, v[k], index - skew));
-    }
-  };
-  run_skewed_edge<word>(p, walk_streamed<Avx512, word, true>(p, emit));
-}
-
 template <int word>
 PanelKernels with_skewed() {
   PanelKernels kernels = panel_kernels_of<Avx512, word>();
-  kernels.skewed = run_skewed<word>;
+  kernels.skewed = run_skewed<Avx512, word>;
   return kernels;
 }
 

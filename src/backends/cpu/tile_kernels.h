@@ -61,7 +61,8 @@ struct PanelKernels {
   PanelKernel cached = nullptr;    // ordinary stores, any alignment
   PanelKernel streamed = nullptr;  // past the cache; every column 64-byte aligned, any `rows`
   // Past the cache with columns at any multiple of min(word, 4) bytes: whole lines are put together
-  // from this panel and the one before it, which waits in `carry`. Null where not offered.
+  // from this panel and the one before it, which waits in `carry`; see tile_skewed.h. Null where not
+  // offered.
   PanelKernel skewed = nullptr;
   TileKernel uniform = nullptr;  // or null
 };

@@ -1,0 +1,50 @@
+// How panels go past the cache whose columns begin anywhere in a line: whole lines are put together from
+// this panel and the one before it, which waits in a buffer.
+//
+// A Vector offers besides: joined<unit>(before, v, skew), the 64 bytes of the pair that begin `skew` bytes
+// before v, and store_joined<unit>(dst, before, v, valid, panel), the same at the ends of a run, where v has
+// `valid` bytes and not more than the run's own bytes may be written. unit: 1, 2 or 4 divides skew.
+#pragma once
+
+#include "backends/cpu/tile_panel.h"
+
+namespace infini::cpu {
+
+// The first and the last panel of a run, one that is not written, and what is left of any panel beside
+// whole blocks.
+template <class V, int word>
+void run_skewed_edge(const Panel& p, int64_t begin) {
+  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  const Rows<V, word> rows(p, 0);
+  typename V::type v[L];
+  for (int64_t c = begin; c < p.columns; c += L) {
+    const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
+    load_block<V, word>(v, rows.at, c * word, columns);
+    char* carry = p.carry + c * line_bytes;
+    for (int k = 0; k < columns; ++k, carry += line_bytes) {
+      if (!p.unwritten)
+        V::template store_joined<unit>(p.dst + p.dst_of_column[c + k], V::load(carry), v[k], p.rows * word, p);
+      V::store(carry, v[k]);
+    }
+  }
+}
+
+template <class V, int word>
+void run_skewed(const Panel& p) {
+  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  if (p.first || p.last || p.unwritten) return run_skewed_edge<V, word>(p, 0);
+  const auto emit = [dst = p.dst, column = p.dst_of_column, carry = p.carry](
+                        int64_t c, const typename V::type* v, auto between) {
+    for (int k = 0; k < L; ++k) {
+      between(k);
+      char* to = dst + column[c + k];
+      const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) & 63);
+      const auto before = V::load(carry + (c + k) * line_bytes);
+      V::store(carry + (c + k) * line_bytes, v[k]);
+      V::stream(to - skew, V::template joined<unit>(before, v[k], skew));
+    }
+  };
+  run_skewed_edge<V, word>(p, walk_streamed<V, word, true>(p, emit));
+}
+
+}  // namespace infini::cpu
