@@ -1,4 +1,4 @@
-// Making row, scatter, tiny and generic schedules.
+// Making row, shift, scatter, tiny and generic schedules.
 #include "backends/gpu/make_schedules.h"
 
 #include <algorithm>
@@ -62,6 +62,42 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
   s.rows_per_block = static_cast<uint32_t>(per_block);
   s.blocks = static_cast<uint32_t>(blocks);
   s.segments = make_fast_divisor(static_cast<uint32_t>(segments));
+  s.row_bytes = plan.atom_bytes;
+  s.dst_offset = plan.dst_offset;
+  s.src_offset = plan.src_offset;
+  s.src_begin = nest.src_bytes.begin;
+  s.src_end = nest.src_bytes.end;
+  return s;
+}
+
+std::optional<ShiftSchedule> make_shift_schedule(const RearrangePlan& plan, int max_unit) {
+  ShiftSchedule s{};
+  const UnitNest nest = make_unit_nest(plan, max_unit);
+  int64_t rows = 1;
+  for (int i = plan.depth; i-- > 0;) {
+    const Loop& loop = plan.loops[i];
+    if (s.depth == max_grid_loops || !grow(rows, loop.extent)) return std::nullopt;
+    s.loops[s.depth++] = grid_loop(loop.extent, loop.dst_step, loop.src_step);
+  }
+  // A row that begins at the end of a sector takes the most vectors. Long rows are cut at lines.
+  constexpr int64_t line_vectors = 8;
+  int64_t vectors = ceil_div(plan.atom_bytes + sector_bytes - nest.unit, vector_bytes);
+  const int64_t segments = ceil_div(vectors, int64_t{most_shift_vectors});
+  if (segments > 1) vectors = round_up(ceil_div(vectors, segments), line_vectors);
+  const int64_t per_block = std::min(
+      {int64_t{most_shift_rows}, std::max(most_shift_vectors / vectors, int64_t{1}), rows});
+  int64_t blocks = ceil_div(rows, per_block);
+  if (segments > grid_limit || !grow(blocks, segments)) return std::nullopt;
+  const int64_t image_vectors = vectors + sector_bytes / vector_bytes;
+  s.unit = nest.unit;
+  s.rows = static_cast<uint32_t>(rows);
+  s.rows_per_block = static_cast<uint32_t>(per_block);
+  s.blocks = static_cast<uint32_t>(blocks);
+  s.shared_bytes = static_cast<uint32_t>(
+      per_block * (image_vectors * vector_bytes + static_cast<int64_t>(sizeof(ShiftRow))));
+  s.segments = make_fast_divisor(static_cast<uint32_t>(segments));
+  s.vectors = make_fast_divisor(static_cast<uint32_t>(vectors));
+  s.image_vectors = make_fast_divisor(static_cast<uint32_t>(image_vectors));
   s.row_bytes = plan.atom_bytes;
   s.dst_offset = plan.dst_offset;
   s.src_offset = plan.src_offset;
@@ -184,6 +220,13 @@ std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest) {
 std::string to_string(const RowSchedule& s) {
   std::ostringstream text;
   text << s.rows << " rows of " << s.row_bytes << " B in " << s.blocks << " blocks";
+  return text.str();
+}
+
+std::string to_string(const ShiftSchedule& s) {
+  std::ostringstream text;
+  text << s.rows << " rows of " << s.row_bytes << " B, shifted, in " << s.blocks << " blocks of "
+       << s.rows_per_block << " rows x " << s.vectors.divisor << " vectors";
   return text.str();
 }
 

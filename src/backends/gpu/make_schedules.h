@@ -1,4 +1,4 @@
-// Making row, scatter, tiny and generic schedules: pure host code.
+// Making row, shift, scatter, tiny and generic schedules: pure host code.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,7 @@
 #include "backends/gpu/generic_schedule.h"
 #include "backends/gpu/row_schedule.h"
 #include "backends/gpu/scatter_schedule.h"
+#include "backends/gpu/shift_schedule.h"
 #include "backends/gpu/tiny_schedule.h"
 #include "backends/gpu/unit_nest.h"
 
@@ -15,6 +16,7 @@ namespace infini::gpu {
 // None when the plan has more than 10 loops or more rows than 2^31 - 1. max_unit: as in
 // make_unit_nest.
 std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_unit);
+std::optional<ShiftSchedule> make_shift_schedule(const RearrangePlan& plan, int max_unit);
 
 // None when the plan has more than max_tiny_units units, more than 6 loops, or steps that take more
 // than 31 bits.
@@ -28,6 +30,7 @@ std::optional<ScatterSchedule> make_scatter_schedule(const UnitNest& nest);
 std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest);
 
 std::string to_string(const RowSchedule& schedule);
+std::string to_string(const ShiftSchedule& schedule);
 std::string to_string(const ScatterSchedule& schedule);
 std::string to_string(const TinySchedule& schedule);
 std::string to_string(const GenericSchedule& schedule);

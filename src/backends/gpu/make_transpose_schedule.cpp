@@ -18,8 +18,7 @@ static_assert(transpose_threads == 1 << thread_bits);
 
 constexpr int64_t longest_window = int64_t{vector_bytes} << thread_bits;
 constexpr int64_t longest_image = longest_window, usual_image = 256;
-constexpr uint32_t sector_bytes = 32;  // what memory is written by
-constexpr uint32_t bank_bytes = 128;   // what shared memory gives at a time
+constexpr uint32_t bank_bytes = 128;  // what shared memory gives at a time
 // A longer chain brings nothing.
 constexpr int64_t short_chain_bytes = 256, most_chain_bytes = 4096;
 
@@ -112,11 +111,21 @@ class Maker {
   }
 
   // Where rows are dear to find, a block that has found them should move more.
-  bool wants_larger_tiles() const {
+  bool rows_are_dear() const {
+    return nest_.unit >= 4 && s.position_depth > 1 && row_bytes() >= 8 * usual_image &&
+           usual_tiles() >= model_.many_tiles;
+  }
+
+  // By words, a quarter of a warp writes 128 bytes of a run, a half of it 256: that is worth
+  // larger tiles where their number does not matter.
+  bool windows_are_short() const {
+    return nest_.unit == 2 && s.by_words && usual_tiles() >= 4 * int64_t{model_.many_tiles};
+  }
+
+  int64_t usual_tiles() const {
     int64_t bytes = nest_.unit;
     for (int i = 0; i < nest_.depth; ++i) bytes *= nest_.loops[i].extent;
-    return nest_.unit >= 4 && s.position_depth > 1 && row_bytes() >= 8 * usual_image &&
-           bytes / model_.tile_bytes >= model_.many_tiles;
+    return bytes / model_.tile_bytes;
   }
 
   void choose_shape() {
@@ -125,15 +134,19 @@ class Maker {
     s.lead_rows = runs_even ? 0 : s.skew / static_cast<uint32_t>(nest_.unit) - 1;
     s.rows_even = row_bytes() % vector_bytes == 0 &&
                   even(Use::column, [](const Loop& loop) { return loop.src_step; });
+    s.by_words =
+        nest_.unit < 4 && s.rows_even && s.lead_rows == 0 && columns_ % (4 / nest_.unit) == 0;
     // Bytes of an image's row times bytes of a window. A row that may start anywhere takes up to a
     // vector more than its bytes.
-    const bool larger = wants_larger_tiles();
+    const bool dear = rows_are_dear(), larger = dear || windows_are_short();
+    // Rows in many places are read whole, one block after another, before the next ones.
+    s.windows_last = dear && s.lead_rows == 0;
     const int64_t area = int64_t{model_.tile_bytes} * (larger ? 4 : 3) / 3 * nest_.unit;
     const int64_t more = s.rows_even ? 0 : vector_bytes - nest_.unit;
     const int64_t whole_row = round_up(row_bytes() + more, vector_bytes);
     int64_t image = int64_t{1} << (bits_for(area) + 1) / 2;
     image = std::min({std::max<int64_t>(image, 2 * vector_bytes),
-                      larger ? 2 * usual_image : usual_image, whole_row});
+                      dear ? 2 * usual_image : usual_image, whole_row});
     int64_t run = std::min(int64_t{1} << floor_log2(area / image), longest_window);
     run = std::max<int64_t>(run, vector_bytes);
     const int64_t whole_run = int64_t{vector_bytes}
@@ -152,16 +165,17 @@ class Maker {
     s.row_lane_bits = bits_for(s.row_pitch / vector_bytes);
     s.group_bits = bits_for(units);
     s.v_bits = bits_for(s.window / units);
-    s.v_low_bits = std::min<uint32_t>(3, s.v_bits);
+    // Half a warp writes 256 bytes of one run: the fewer places an instruction writes to, the
+    // better where runs lie megabytes apart. Reading shared memory twice as long does not matter.
+    s.v_low_bits = std::min<uint32_t>(4, s.v_bits);
     s.c_low_bits = std::min(bits_for(model_.warp_threads) - s.v_low_bits, thread_bits - s.v_bits);
-    s.by_words =
-        nest_.unit < 4 && s.rows_even && s.lead_rows == 0 && columns_ % (4 / nest_.unit) == 0;
     // The rows of a vector take an odd number of 16 bytes: 8 vectors begin in 8 different quarters.
     s.group_skew = units * s.row_pitch / vector_bytes % 2 == 0 ? vector_bytes : 0;
     // By words: the banks of one vector's threads are followed by those of the next vector's.
     if (s.by_words)
-      s.group_skew =
-          ((bank_bytes >> s.v_low_bits) - static_cast<uint32_t>(units) * s.row_pitch) % bank_bytes;
+      s.group_skew = (std::max<uint32_t>(bank_bytes >> s.v_low_bits, vector_bytes) -
+                      static_cast<uint32_t>(units) * s.row_pitch) %
+                     bank_bytes;
   }
 
   bool lay_grid() {

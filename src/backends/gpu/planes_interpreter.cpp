@@ -1,4 +1,4 @@
-// The host interpreter of planes and transpose schedules; see schedule_interpreter.cpp.
+// The host interpreter of planes, transpose and shift schedules; see schedule_interpreter.cpp.
 #include <algorithm>
 
 #include "backends/gpu/schedule_interpreter.h"
@@ -134,6 +134,49 @@ void Interpreter::run(const PlanesSchedule& s) {
       for (uint32_t at = 0; !chunks && at < bytes; at += vector_bytes)
         move_interleaved(s, place, at);
       for (uint32_t chunk = 0; chunks && chunk < block_chunks; ++chunk) move_chunk(s, place, chunk);
+    }
+  }
+}
+
+void Interpreter::load_image(const ShiftSchedule& s, const ShiftRow& row, int64_t image,
+                             uint32_t vector) {
+  const int32_t at = static_cast<int32_t>(vector) * vector_bytes -
+                     image_lead(row, static_cast<uintptr_t>(src_base_));
+  if (has_some(row, at))
+    load_vector(s.unit, image + int64_t{vector} * vector_bytes, src_base_ + row.from + at,
+                row.begin - at, row.end - at, has_all(row, at) || vector_inside(s, row.from + at));
+}
+
+void Interpreter::store_shifted(const ShiftSchedule& s, const ShiftRow& row, int64_t image,
+                                uint32_t vector) {
+  const auto at = static_cast<int32_t>(vector) * vector_bytes;
+  if (!has_some(row, at)) return;
+  const int64_t from = image + at + image_lead(row, static_cast<uintptr_t>(src_base_));
+  const int shift = misalignment(from);
+  Bytes both = get_shared(from - shift, vector_bytes);
+  const Bytes high = get_shared(from - shift + vector_bytes, vector_bytes);
+  both.insert(both.end(), high.begin(), high.end());
+  const auto value = both.begin() + shift;
+  const int64_t to = dst_base_ + row.to + at;
+  if (has_all(row, at)) return store(to, Bytes(value, value + vector_bytes));
+  for (int k = 0; k < vector_bytes; k += s.unit)
+    if (at + k >= row.begin && at + k < row.end)
+      store(to + k, Bytes(value + k, value + k + s.unit));
+}
+
+void Interpreter::run(const ShiftSchedule& s) {
+  const int64_t image_bytes = int64_t{s.image_vectors.divisor} * vector_bytes;
+  if (s.rows_per_block * (image_bytes + int64_t{sizeof(ShiftRow)}) > s.shared_bytes ||
+      s.rows_per_block > shift_threads)
+    fault("too little shared memory");
+  for (uint32_t number = 0; number < s.blocks; ++number) {
+    shared_.assign(s.shared_bytes, -1);
+    const ShiftBlock block = place_shift(s, number);
+    for (uint32_t r = 0; r < block.rows; ++r) {
+      const ShiftRow row =
+          place_shift_row(s, block.first_row + r, block.skipped, static_cast<uintptr_t>(dst_base_));
+      for (uint32_t v = 0; v < s.image_vectors.divisor; ++v) load_image(s, row, r * image_bytes, v);
+      for (uint32_t v = 0; v < s.vectors.divisor; ++v) store_shifted(s, row, r * image_bytes, v);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "backends/gpu/planes_kernel.cuh"
 #include "backends/gpu/row_kernel.cuh"
 #include "backends/gpu/scatter_kernel.cuh"
+#include "backends/gpu/shift_kernel.cuh"
 #include "backends/gpu/tile_kernel.cuh"
 #include "backends/gpu/transpose_kernel.cuh"
 #include "contract/kernels.h"
@@ -51,31 +52,38 @@ void start(Launcher launcher, const char* name, Kernel<Schedule> kernel, uint32_
         "cannot launch rearrange candidate ", name);
 }
 
+// Whether rows lie equally on both sides is known when the addresses are.
 class Rows final : public Prepared {
  public:
-  Rows(const RowSchedule& schedule, Launcher launcher)
-      : schedule_(schedule),
+  Rows(const RowSchedule& even, const ShiftSchedule& shifted, Launcher launcher)
+      : even_(even),
+        shifted_(shifted),
         launcher_(launcher),
-        even_(for_unit(kernels<false>, schedule.unit)),
-        shifting_(for_unit(kernels<true>, schedule.unit)) {}
+        move_even_(for_unit(even_kernels, even.unit)),
+        move_shifted_(for_unit(shifted_kernels, shifted.unit)) {}
   void run(void* dst, const void* src, void* stream) const override {
-    const bool shift =
-        rows_shift(schedule_, reinterpret_cast<uintptr_t>(dst), reinterpret_cast<uintptr_t>(src));
-    start(launcher_, "rows", shift ? shifting_ : even_, schedule_.blocks, row_threads, 0, schedule_,
-          dst, src, stream);
+    if (rows_shift(even_, reinterpret_cast<uintptr_t>(dst), reinterpret_cast<uintptr_t>(src)))
+      start(launcher_, "rows", move_shifted_, shifted_.blocks, shift_threads, shifted_.shared_bytes,
+            shifted_, dst, src, stream);
+    else
+      start(launcher_, "rows", move_even_, even_.blocks, row_threads, 0, even_, dst, src, stream);
   }
-  int alignment() const override { return schedule_.unit; }
+  int alignment() const override { return even_.unit; }
   const char* candidate() const override { return "rows"; }
-  std::string schedule() const override { return to_string(schedule_); }
+  std::string schedule() const override {
+    return even_.sides_even ? to_string(even_) : to_string(shifted_);
+  }
 
  private:
-  template <bool shifts>
-  static constexpr Kernel<RowSchedule> kernels[] = {move_rows<1, shifts>, move_rows<2, shifts>,
-                                                    move_rows<4, shifts>, move_rows<8, shifts>,
-                                                    move_rows<16, shifts>};
-  RowSchedule schedule_;
+  static constexpr Kernel<RowSchedule> even_kernels[] = {move_rows<1>, move_rows<2>, move_rows<4>,
+                                                         move_rows<8>, move_rows<16>};
+  static constexpr Kernel<ShiftSchedule> shifted_kernels[] = {
+      move_shifted<1>, move_shifted<2>, move_shifted<4>, move_shifted<8>, move_shifted<16>};
+  RowSchedule even_;
+  ShiftSchedule shifted_;
   Launcher launcher_;
-  Kernel<RowSchedule> even_, shifting_;
+  Kernel<RowSchedule> move_even_;
+  Kernel<ShiftSchedule> move_shifted_;
 };
 
 class Tiles final : public Prepared {

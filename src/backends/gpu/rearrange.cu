@@ -56,8 +56,9 @@ bool has_long_rows(const Context& context, const RearrangePlan& plan) {
 }
 
 std::unique_ptr<Prepared> make_rows(const Context& context, const RearrangePlan& plan) {
-  const auto schedule = make_row_schedule(plan, context.max_unit);
-  return schedule ? std::make_unique<Rows>(*schedule, context.launcher) : nullptr;
+  const auto even = make_row_schedule(plan, context.max_unit);
+  const auto shifted = make_shift_schedule(plan, context.max_unit);
+  return even && shifted ? std::make_unique<Rows>(*even, *shifted, context.launcher) : nullptr;
 }
 
 bool has_aligned_bases(const Context& context, const RearrangePlan&) {

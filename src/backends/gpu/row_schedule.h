@@ -1,8 +1,8 @@
 // The row schedule: long runs that are contiguous on both sides, moved by threads directly.
 //
-// dst is written with aligned 16-byte vectors; a source that lies differently in its 16 bytes is
-// read as two aligned vectors and shifted together. The first and last vector of a row may be
-// partial and move unit by unit.
+// Both sides are accessed with aligned 16-byte vectors, in which a row must lie equally on both
+// (where it does not, see shift_schedule.h). The first and last vector of a row may be partial and
+// move unit by unit.
 // Law: every byte of the plan is written exactly once; reads stay inside src_range(plan).
 // C++17, constexpr: shared by kernel and interpreter.
 #pragma once
@@ -62,11 +62,6 @@ struct RowPart {
 constexpr RowPart row_part(const RowSchedule& s, int64_t v, int lead) {
   const int64_t start = v * vector_bytes - lead, end = start + vector_bytes;
   return {start, start < 0 ? 0 : start, end < s.row_bytes ? end : s.row_bytes};
-}
-
-// May the vector of src at this offset (and the next, when the bytes lie shifted) be read whole?
-constexpr bool row_vectors_inside(const RowSchedule& s, int64_t offset, int shift) {
-  return offset >= s.src_begin && offset + (shift == 0 ? 1 : 2) * vector_bytes <= s.src_end;
 }
 
 }  // namespace infini::gpu

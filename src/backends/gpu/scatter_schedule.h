@@ -11,11 +11,11 @@
 namespace infini::gpu {
 
 constexpr int scatter_threads = 256;
-constexpr int scatter_batch = 8;  // units that a thread has in flight
-constexpr int scatter_round = scatter_threads * scatter_batch;
+// Units that a thread has in flight. Of single bytes fewer, so that a processor holds more threads.
+constexpr int scatter_batch(int unit) { return unit == 1 ? 4 : 8; }
 
 // What one block takes: at least 8 KB, since a block's life costs more than a few small words.
-constexpr int scatter_units(int unit) { return scatter_round * (unit < 4 ? 4 / unit : 1); }
+constexpr int scatter_units(int unit) { return scatter_threads * (unit < 4 ? 32 / unit : 8); }
 
 struct ScatterSchedule {
   int32_t unit, depth;

@@ -223,20 +223,9 @@ void Interpreter::run(const TileSchedule& s) {
 void Interpreter::move_row_part(const RowSchedule& s, const RowPlace& row, int64_t v) {
   const int64_t dst = dst_base_ + row.dst, src = src_base_ + row.src;
   const RowPart part = row_part(s, v, misalignment(dst));
-  const int64_t from = src + part.start;
-  const int shift = misalignment(from);
-  const bool whole =
-      part.to - part.from == vector_bytes && row_vectors_inside(s, from - shift - src_base_, shift);
-  if (!whole) {
-    for (int64_t i = part.from; i < part.to; i += s.unit) store(dst + i, load(src + i, s.unit));
-    return;
-  }
-  Bytes both = load(from - shift, vector_bytes);
-  if (shift != 0) {
-    const Bytes high = load(from - shift + vector_bytes, vector_bytes);
-    both.insert(both.end(), high.begin(), high.end());
-  }
-  store(dst + part.start, Bytes(both.begin() + shift, both.begin() + shift + vector_bytes));
+  if (part.to - part.from == vector_bytes)
+    return store(dst + part.start, load(src + part.start, vector_bytes));
+  for (int64_t i = part.from; i < part.to; i += s.unit) store(dst + i, load(src + i, s.unit));
 }
 
 void Interpreter::run(const RowSchedule& s) {

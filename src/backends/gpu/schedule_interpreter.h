@@ -9,6 +9,7 @@
 #include "backends/gpu/planes_schedule.h"
 #include "backends/gpu/row_schedule.h"
 #include "backends/gpu/scatter_schedule.h"
+#include "backends/gpu/shift_schedule.h"
 #include "backends/gpu/tile_schedule.h"
 #include "backends/gpu/tiny_schedule.h"
 #include "backends/gpu/transpose_schedule.h"
@@ -25,7 +26,8 @@ class Interpreter {
 
   // Each runs all blocks. A second run on one interpreter finds everything written twice.
   void run(const TileSchedule& schedule);
-  void run(const RowSchedule& schedule);
+  void run(const RowSchedule& schedule);  // bases for which rows_shift() is false
+  void run(const ShiftSchedule& schedule);
   void run(const TransposeSchedule& schedule);
   void run(const PlanesSchedule& schedule);
   void run(const ScatterSchedule& schedule);
@@ -63,6 +65,8 @@ class Interpreter {
   void store_transposed(const TransposeSchedule& s, const TransposePlace& place, uint32_t thread);
   void move_interleaved(const PlanesSchedule& s, const PlanesPlace& place, uint32_t at);
   void move_chunk(const PlanesSchedule& s, const PlanesPlace& place, uint32_t chunk);
+  void load_image(const ShiftSchedule& s, const ShiftRow& row, int64_t image, uint32_t vector);
+  void store_shifted(const ShiftSchedule& s, const ShiftRow& row, int64_t image, uint32_t vector);
   void move_row_part(const RowSchedule& s, const RowPlace& row, int64_t vector);
 
   RearrangePlan plan_;

@@ -61,8 +61,12 @@ std::string judge(const harness::RearrangeProblem& problem, int max_unit,
   if (!fault.empty()) return "tiny: " + fault;
   if (plan.atom_bytes >= 16) {
     const auto rows = make_row_schedule(plan, unit);
-    fault = rows ? run_once(plan, *rows, dst_at, src_at) : "";
+    const bool shift = rows && rows_shift(*rows, far + dst_at, far + src_at);
+    fault = rows && !shift ? run_once(plan, *rows, dst_at, src_at) : "";
     if (!fault.empty()) return "rows: " + fault;
+    const auto shifted = make_shift_schedule(plan, unit);
+    fault = shifted ? run_once(plan, *shifted, dst_at, src_at) : "";
+    if (!fault.empty()) return "shifted rows: " + fault + "\n" + to_string(*shifted);
   }
   const auto generic = make_generic_schedule(nest);
   fault = generic ? run_once(plan, *generic, dst_at, src_at) : "none";
@@ -154,6 +158,39 @@ TEST(Schedules, KeepTheLawOnScatters) {
     }
     ASSERT_EQ(judge(problem, 16, DeviceModel{}), "") << text;
   }
+}
+
+// Rows of all lengths around a block's share, at all places in their sectors on both sides.
+TEST(Schedules, KeepTheLawOnShiftedRows) {
+  harness::Random random(13);
+  const char* const dtypes[] = {"u8", "f16", "f32", "f64"};
+  for (int i = 0; i < 300; ++i) {
+    const int bytes = 1 << i % 4;
+    const int64_t rows = random.between(1, 7);
+    const int64_t share = most_shift_vectors * vector_bytes;
+    const int64_t cols =
+        (i % 3 == 0 ? random.between(16, 300) : random.between(share / 2, share * 5 / 2)) / bytes +
+        16;
+    const auto text = [](int64_t n) { return std::to_string(n); };
+    const auto problem =
+        harness::parse_rearrange(std::string("rearrange ") + dtypes[i % 4] + " " + text(rows) +
+                                 "x" + text(cols) + " dst=" + text(cols + random.between(0, 17)) +
+                                 ",1 src=" + text(cols + random.between(0, 17)) +
+                                 ",1 dst_at=" + text(bytes * random.between(0, 31)) +
+                                 " src_at=" + text(bytes * random.between(0, 31)));
+    ASSERT_EQ(judge(problem, 16, DeviceModel{}), "") << to_text(problem);
+  }
+}
+
+// A tile order of its own, for even rows that take several loops to find.
+TEST(Schedules, WalkWindowsLastWhereRowsAreDear) {
+  const auto problem = harness::parse_rearrange("rearrange f32 8x4x8x16x32 perm=4,1,3,0,2");
+  const auto plan = make_rearrange_plan(problem.dst, problem.src);
+  const DeviceModel model{1024, 32768, 1, 32};
+  const auto transpose = make_transpose_schedule(make_unit_nest(plan, 16), model, true);
+  ASSERT_TRUE(transpose);
+  EXPECT_TRUE(transpose->windows_last) << to_string(*transpose);
+  EXPECT_EQ(run_once(plan, *transpose, 0, 0), "");
 }
 
 // What makes the transposes fast: no bank conflicts, whole vectors, long runs on both sides.

@@ -23,6 +23,7 @@
 namespace infini::gpu {
 
 constexpr int vector_bytes = 16;
+constexpr int sector_bytes = 32;  // what memory is written by
 constexpr int tile_threads = 256;
 constexpr int max_grid_loops = 10;  // deeper grids are left to the generic schedule
 constexpr int max_tile_loops = 8;

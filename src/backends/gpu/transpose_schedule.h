@@ -34,6 +34,7 @@ struct TransposeSchedule {
   uint32_t positions, columns;  // of a whole run, of a whole row
   uint32_t window, stretch;     // positions and columns of one tile
   FastDivisor windows, stretches;
+  int32_t windows_last;  // the order of tiles: along dst's runs first, or last of all
   uint32_t skew, lead_rows;
   int32_t by_words;        // units of 1 or 2 bytes: 4 bytes of neighbouring runs at a time
   int32_t rows_even;       // all rows start at multiples of 16 bytes and are whole vectors long
@@ -62,13 +63,14 @@ struct TransposePlace {
 
 constexpr TransposePlace place_transpose(const TransposeSchedule& s, uint32_t tile) {
   TransposePlace place{s.dst_offset, s.src_offset, 0, 0, 0, 0, 0};
-  place.window_begin = take_digit(tile, s.windows) * s.window;
+  if (!s.windows_last) place.window_begin = take_digit(tile, s.windows) * s.window;
   place.first_column = take_digit(tile, s.stretches) * s.stretch;
   for (int i = 0; i < s.grid_depth; ++i) {
     const uint32_t digit = take_digit(tile, s.grid[i].extent);
     place.dst += digit * s.grid[i].dst_step;
     place.src += digit * s.grid[i].src_step;
   }
+  if (s.windows_last) place.window_begin = tile * s.window;
   const uint32_t left = s.columns - place.first_column;
   place.columns = left < s.stretch ? left : s.stretch;
   place.row_begin = place.window_begin < s.lead_rows ? s.lead_rows - place.window_begin : 0;
