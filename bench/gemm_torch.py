@@ -30,7 +30,7 @@ def cases():
         yield dtype, 32, 64, 96, 128, "nn"
         yield dtype, 256, 128, 128, 64, "nn"
     for dtype in ("bf16", "f16", "f32", "f64"):  # what one launch of our own does
-        for n in (8, 64, 128) + ((256,) if dtype != "f64" else ()):
+        for n in (8, 64, 128) + ((256,) if dtype != "f64" else ()) + ((384, 512) if "16" in dtype else ()):
             yield dtype, 1, n, n, n, "nn"
     for m, n, k in ((1024,) * 3, (4096,) * 3, (1, 14336, 4096), (512, 4096, 4096)):
         yield "f32", 1, m, n, k, "nn"

@@ -35,6 +35,12 @@ constexpr const char* forms[] = {
     "gemm $ m=33 n=34 k=35 a=-35,1 b=34,-1 c=-34,-1 beta=0.5", "gemm $ m=33 n=34 k=35 a=1,1 b=2,1",
     "gemm $ m=33 n=34 k=35 a=0,1 b=1,0", "gemm $ m=33 n=34 k=35 a=0,0 b=0,0 beta=1",
     "gemm $ m=20 n=30 k=40 c=1,20 a=-1,21", "gemm $ m=20 n=30 k=40 c=30,1 b=1,41",
+    // lines at multiples of 16 bytes around odd extents, as copy engines want them; tiles of all sizes
+    "gemm $ m=133 n=75 k=67 a=72,1 b=80,1 c=80,1 beta=1", "gemm $ m=133 n=75 k=67 a=1,136 b=1,72 c=75,1",
+    "gemm $ m=133 n=75 k=67 a=1,136 b=80,1 c=1,136 alpha=2 beta=-1", "gemm $ m=133 n=75 k=67 a=72,1 b=1,72 c=80,1",
+    "gemm $ m=150 n=200 k=136 a=t b=t", "gemm $ m=260 n=520 k=40 beta=1", "gemm $ m=264 n=520 k=43 a=t b=520,1 c=t",
+    "gemm $ m=70 n=72 k=88 batch=3 a=t", "gemm $ m=70 n=72 k=88 batch=3 b_batch=1 c=t beta=0.5",
+    "gemm $ m=8 n=400 k=1000", "gemm $ m=20 n=200 k=1000 b=t", "gemm $ m=1 n=520 k=64", "gemm $ m=520 n=1 k=64",
     // batches
     "gemm $ m=9 n=10 k=11 batch=4", "gemm $ m=9 n=10 k=11 batch=4 a_batch=1", "gemm $ m=9 n=10 k=11 batch=4 b_batch=1",
     "gemm $ m=9 n=10 k=11 batch=4 a_batch=1 b_batch=1 beta=1", "gemm $ m=9 n=10 k=11 batch=4 a=0,11,1",

@@ -9,9 +9,8 @@ namespace {
 constexpr auto always = [](const GemmContext&, const GemmPlan&) { return true; };
 
 constexpr Candidate<GemmKernel, GemmContext, GemmPlan> candidates[] = {
-    {"small", small_pays, make_small},
-    {"lt_padded", padding_pays, make_padded},
-    {"lt", always, make_lt},
+    {"boxes", boxes_pay, make_boxes},         {"small", small_pays, make_small},
+    {"lt_padded", padding_pays, make_padded}, {"lt", always, make_lt},
     {"generic", always, make_generic},
 };
 

@@ -15,6 +15,8 @@ struct GemmContext {
 };
 
 // The candidates in order of preference, see gemm.cpp.
+bool boxes_pay(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_boxes(const GemmContext&, const GemmPlan& plan);
 bool small_pays(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_small(const GemmContext&, const GemmPlan& plan);
 bool padding_pays(const GemmContext&, const GemmPlan& plan);

@@ -27,10 +27,10 @@ constexpr Instance instance(infiniDtype_t dtype) {
 }
 
 constexpr Instance instances[] = {
-    instance<MatrixUnits<__half, 16, 16, 1, 1, 4>>(INFINI_DTYPE_F16),
-    instance<MatrixUnits<__half, 32, 32, 2, 2, 2>>(INFINI_DTYPE_F16),
-    instance<MatrixUnits<__nv_bfloat16, 16, 16, 1, 1, 4>>(INFINI_DTYPE_BF16),
-    instance<MatrixUnits<__nv_bfloat16, 32, 32, 2, 2, 2>>(INFINI_DTYPE_BF16),
+    instance<MatrixUnits<__half, 16, 16, 1, 1, Piece>>(INFINI_DTYPE_F16),
+    instance<MatrixUnits<__half, 32, 32, 2, 1, Piece>>(INFINI_DTYPE_F16),
+    instance<MatrixUnits<__nv_bfloat16, 16, 16, 1, 1, Piece>>(INFINI_DTYPE_BF16),
+    instance<MatrixUnits<__nv_bfloat16, 32, 32, 2, 1, Piece>>(INFINI_DTYPE_BF16),
     instance<MultiplyAdds<float, 16, 16, 8>>(INFINI_DTYPE_F32),
     instance<MultiplyAdds<float, 16, 32, 4>>(INFINI_DTYPE_F32),
     instance<MultiplyAdds<double, 16, 16, 8>>(INFINI_DTYPE_F64),

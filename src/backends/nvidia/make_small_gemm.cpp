@@ -65,11 +65,6 @@ bool is_small(const SmallTile& tile) {
   return tile.rows == small_tile.rows && tile.cols == small_tile.cols;
 }
 
-// C's rows are the direction in which neighbouring threads write.
-bool is_swapped(const GemmPlan& plan) {
-  return std::abs(plan.c.col_step) > std::abs(plan.c.row_step) && plan.n > 1;
-}
-
 // How much a processor may have to do, in pieces of k: beyond that cuBLASLt is faster. It has other
 // kernels for vectors, and is slow itself where 16-bit rows are not aligned.
 struct Limit {
@@ -90,8 +85,13 @@ Limit limit_for(const GemmPlan& plan, const SmallTile& tile) {
 
 }  // namespace
 
+// C's rows are the direction in which neighbouring threads write.
+bool computes_transposed(const GemmPlan& plan) {
+  return std::abs(plan.c.col_step) > std::abs(plan.c.row_step) && plan.n > 1;
+}
+
 std::optional<SmallLaunch> make_small_gemm(const GemmPlan& given, int processors) {
-  const bool swapped = is_swapped(given);
+  const bool swapped = computes_transposed(given);
   const GemmPlan plan = swapped ? transposed(given) : given;
   const SmallTile tile = choose_tile(plan, processors);
   if (!numbers_fit(plan, tile)) return std::nullopt;

@@ -20,6 +20,16 @@ namespace infini::nvidia {
 struct SmallTile {
   int rows, cols;
 };
+
+// The order of sums. k is cut into pieces of small_line_bytes; inside each, group g of a block's
+// warps or threads takes every k_groups-th part of it (16 elements of 16 bits, 16 bytes of f32 and
+// f64), adds what it finds from piece to piece, and the groups' sums are added last, group 0 first.
+// Products of 16 bits always have four groups, whatever their tile, strides or addresses, also in
+// box_gemm.h: their bits depend on the operands' values and k alone. Those of f64 have eight. Only
+// f32 has eight with small tiles and four with large ones, and SmallLaunch::tile decides, which
+// follows from batch, m, n and the number of processors.
+constexpr int k_groups_16_bit = 4;
+
 constexpr SmallTile small_tile{16, 16}, large_tile_16_bit{32, 32}, large_tile_f32{16, 32};
 
 constexpr int small_line_bytes = 128;  // of k at a time
@@ -45,13 +55,17 @@ struct SmallPlace {
   int32_t batch, row, col;
 };
 
-constexpr SmallPlace place_tile(const SmallGemm& s, uint32_t block, const SmallTile& tile) {
+template <class Schedule>
+constexpr SmallPlace place_tile(const Schedule& s, uint32_t block, const SmallTile& tile) {
   SmallPlace place{0, 0, 0};
   place.col = static_cast<int32_t>(gpu::take_digit(block, s.tile_cols)) * tile.cols;
   place.row = static_cast<int32_t>(gpu::take_digit(block, s.tile_rows)) * tile.rows;
   place.batch = static_cast<int32_t>(block);
   return place;
 }
+
+// True when C is to be computed transposed, since its columns are contiguous.
+bool computes_transposed(const GemmPlan& plan);
 
 // What a kernel is launched with.
 struct SmallLaunch {

@@ -5,6 +5,8 @@
 // sums.
 #pragma once
 
+#include <type_traits>
+
 #include "matrix_units.cuh"
 #include "small_gemm.h"
 
@@ -22,57 +24,72 @@ struct Piece {
                                    ? extent* pitch_k_inside
                                    : depth* pitch_x_inside;
   static __device__ int pitch(bool k_inside) { return k_inside ? pitch_k_inside : pitch_x_inside; }
+  // The offset of element (x, k).
+  static __device__ uint32_t place(int x, int k, bool k_inside) {
+    return k_inside ? x * pitch_k_inside + k * int{sizeof(T)}
+                    : k * pitch_x_inside + x * int{sizeof(T)};
+  }
 };
 
-// warps_m × warps_n warps share C's tile, `groups` of them share k.
-template <class T, int m, int n, int warps_m, int warps_n, int groups_of_k>
+// warps_m × warps_n warps share C's tile, four groups of them share k. P says where an operand's
+// elements lie in shared memory.
+template <class T, int m, int n, int warps_m, int warps_n, template <class, int> class P>
 class MatrixUnits {
  public:
   using Element = T;
   using Sum = float;
-  static constexpr int rows = m, cols = n, groups = groups_of_k;
+  static constexpr int rows = m, cols = n, groups = k_groups_16_bit;
   static constexpr int threads = 32 * warps_m * warps_n * groups;
   static constexpr bool short_pieces = true;  // a few instructions each
   static constexpr int pitch = cols + 8;  // of a group's sums; rows g and g + 1 in different banks
 
-  __device__ MatrixUnits(const SmallGemm& s) : a_turned_(!s.a.k_inside), b_turned_(!s.b.k_inside) {
+  __device__ MatrixUnits(bool a_k_inside, bool b_k_inside)
+      : a_turned_(!a_k_inside), b_turned_(!b_k_inside) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     group_ = warp / (warps_m * warps_n);
     row_ = warp / warps_n % warps_m * warp_rows;
     col_ = warp % warps_n * warp_cols;
     const int low = lane % 8, middle = lane / 8 % 2 * 8, high = lane / 16 * 8;
     const int k = 16 * group_;
-    a_at_ = a_turned_ ? place<rows>(row_ + middle, k + high + low, false)
-                      : place<rows>(row_ + low + middle, k + high, true);
-    b_at_ = b_turned_ ? place<cols>(col_ + high, k + middle + low, false)
-                      : place<cols>(col_ + high + low, k + middle, true);
+#pragma unroll
+    for (int r = 0; r < warp_rows / 16; ++r)
+      a_at_[r] = a_turned_ ? P<T, rows>::place(row_ + 16 * r + middle, k + high + low, false)
+                           : P<T, rows>::place(row_ + 16 * r + low + middle, k + high, true);
+#pragma unroll
+    for (int c = 0; c < warp_cols / 16; ++c)
+      b_at_[c] = b_turned_ ? P<T, cols>::place(col_ + 16 * c + high, k + middle + low, false)
+                           : P<T, cols>::place(col_ + 16 * c + high + low, k + middle, true);
   }
 
-  __device__ uint32_t known() const { return a_at_ ^ b_at_; }
+  __device__ uint32_t known() const { return a_at_[0] ^ b_at_[0]; }
 
   // Adds the products of one piece of k; a and b are where it lies in shared memory.
-  __device__ void add(uint32_t a, uint32_t b) {
-    constexpr int steps = depth / 16 / groups;
-    uint32_t left[steps][warp_rows / 16][4], right[steps][warp_cols / 16][4];
+  __device__ void add(uint32_t a, uint32_t b) { add_as(a, b, a_turned_, b_turned_); }
+
+  // Calls work(a_turned, b_turned) with constants, for add_as(): whoever adds many pieces in a row
+  // decides once.
+  template <class Work>
+  __device__ void as_they_lie(const Work& work) {
+    using Yes = std::true_type;
+    using No = std::false_type;
+    if (a_turned_)
+      b_turned_ ? work(Yes{}, Yes{}) : work(Yes{}, No{});
+    else
+      b_turned_ ? work(No{}, Yes{}) : work(No{}, No{});
+  }
+
+  __device__ void add_as(uint32_t a, uint32_t b, bool a_turned, bool b_turned) {
+    uint32_t left[warp_rows / 16][4], right[warp_cols / 16][4];
 #pragma unroll
-    for (int i = 0; i < steps; ++i) {
+    for (int r = 0; r < warp_rows / 16; ++r) load_matrices(left[r], a + a_at_[r], a_turned);
 #pragma unroll
-      for (int r = 0; r < warp_rows / 16; ++r)
-        load_matrices(left[i][r], a + a_at_ + place<rows>(16 * r, 16 * groups * i, !a_turned_),
-                      a_turned_);
+    for (int c = 0; c < warp_cols / 16; ++c) load_matrices(right[c], b + b_at_[c], b_turned);
 #pragma unroll
-      for (int c = 0; c < warp_cols / 16; ++c)
-        load_matrices(right[i][c], b + b_at_ + place<cols>(16 * c, 16 * groups * i, !b_turned_),
-                      b_turned_);
-    }
+    for (int r = 0; r < warp_rows / 16; ++r)
 #pragma unroll
-    for (int i = 0; i < steps; ++i)
-#pragma unroll
-      for (int r = 0; r < warp_rows / 16; ++r)
-#pragma unroll
-        for (int c = 0; c < warp_cols / 8; ++c)
-          multiply_add(sums_[r][c], left[i][r], right[i][c / 2][c % 2 * 2],
-                       right[i][c / 2][c % 2 * 2 + 1], T{});
+      for (int c = 0; c < warp_cols / 8; ++c)
+        multiply_add(sums_[r][c], left[r], right[c / 2][c % 2 * 2], right[c / 2][c % 2 * 2 + 1],
+                     T{});
   }
 
   // Writes the sums of this thread's group to groups × rows × pitch places.
@@ -90,22 +107,14 @@ class MatrixUnits {
   }
 
  private:
-  static constexpr int depth = Piece<T, rows>::depth;
   static constexpr int warp_rows = rows / warps_m, warp_cols = cols / warps_n;
-  static_assert(warp_rows % 16 == 0 && warp_cols % 16 == 0 && depth / 16 % groups == 0);
-
-  // The offset of element (x, k) in a piece.
-  template <int extent>
-  static __device__ uint32_t place(int x, int k, bool k_inside) {
-    using P = Piece<T, extent>;
-    return k_inside ? x * P::pitch_k_inside + k * int{sizeof(T)}
-                    : k * P::pitch_x_inside + x * int{sizeof(T)};
-  }
+  static_assert(warp_rows % 16 == 0 && warp_cols % 16 == 0);
+  static_assert(small_line_bytes == 16 * groups * sizeof(T), "a group has one step of each piece");
 
   float sums_[warp_rows / 16][warp_cols / 8][4] = {};
   int group_, row_, col_;
   bool a_turned_, b_turned_;
-  uint32_t a_at_, b_at_;
+  uint32_t a_at_[warp_rows / 16], b_at_[warp_cols / 16];
 };
 
 // A thread has 4×4 elements of C; `groups` groups of threads share k, a vector at a time.
@@ -119,7 +128,7 @@ class MultiplyAdds {
   static constexpr bool short_pieces = false;
   static constexpr int pitch = cols + 16 / int{sizeof(T)};
 
-  __device__ MultiplyAdds(const SmallGemm& s) : a_k_(s.a.k_inside), b_k_(s.b.k_inside) {
+  __device__ MultiplyAdds(bool a_k_inside, bool b_k_inside) : a_k_(a_k_inside), b_k_(b_k_inside) {
     group_ = threadIdx.x / (rows / 4 * (cols / 4));
     y_ = threadIdx.x / (cols / 4) % (rows / 4);
     x_ = threadIdx.x % (cols / 4);

@@ -268,7 +268,7 @@ __global__ void __launch_bounds__(Arithmetic::threads)
   const SmallPlace place = place_tile(s, blockIdx.x, {Arithmetic::rows, Arithmetic::cols});
   Pipeline<Arithmetic> pipeline(s, place, a, b, a_unit, b_unit);
   const TileWriter<Arithmetic> write(s, place, c);
-  Arithmetic arithmetic(s);
+  Arithmetic arithmetic(s.a.k_inside, s.b.k_inside);
   if (gridDim.x <= few_blocks) gpu::let_successor_start();
   gpu::wait_when_known(pipeline.known() ^ write.known() ^ arithmetic.known());
   gpu::let_successor_start();

@@ -1,0 +1,63 @@
+// NVIDIA's instructions for boxes of tensors that a copy engine fetches (sm_90 and later), and for
+// the barriers in shared memory that count their bytes.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+namespace infini::nvidia {
+
+// 8 bytes of shared memory, for one arrival, of expect_bytes().
+__device__ inline void make_barrier(uint32_t barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+#endif
+}
+
+// To the engine; the block's threads need a barrier of their own.
+__device__ inline void make_barriers_known() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+__device__ inline void expect_bytes(uint32_t barrier, uint32_t bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+#endif
+}
+
+// A description on its way to the engine before it is used; it must have been written by the host.
+__device__ inline void fetch_map(const CUtensorMap& map) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+#endif
+}
+
+// The box that begins at these elements, to an address in shared memory; what lies outside the
+// tensor arrives as zeros. All of the box's bytes are counted by the barrier.
+__device__ inline void fetch_box(uint32_t shared, const CUtensorMap& map, int inner, int outer,
+                                 int batch, uint32_t barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(shared),
+      "l"(&map), "r"(inner), "r"(outer), "r"(batch), "r"(barrier)
+      : "memory");
+#endif
+}
+
+// Until the barrier's first round is over.
+__device__ inline void wait_for_bytes(uint32_t barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n.reg .pred done;\nagain:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n"
+      "@!done bra again;\n}" ::"r"(barrier)
+      : "memory");
+#endif
+}
+
+}  // namespace infini::nvidia
