@@ -112,13 +112,13 @@ class VectorWriter {
     } out;
     if (beta == 0) {
 #pragma unroll
-      for (int i = 0; i < width; ++i) out.element[i] = static_cast<Out>(values[i] * alpha);
+      for (int i = 0; i < width; ++i) out.element[i] = static_cast<Out>(scaled(values[i], alpha));
     } else {
       out = *reinterpret_cast<const Vector*>(to_);
 #pragma unroll
       for (int i = 0; i < width; ++i)
-        out.element[i] =
-            static_cast<Out>(values[i] * alpha + beta * static_cast<float>(out.element[i]));
+        out.element[i] = static_cast<Out>(
+            plus_scaled(scaled(values[i], alpha), beta, static_cast<float>(out.element[i])));
     }
     *reinterpret_cast<Vector*>(to_) = out;
   }
@@ -129,8 +129,8 @@ class VectorWriter {
 #pragma unroll
     for (int i = 0; i < width; ++i, to += col_step_) {
       if (i >= count_) return;
-      float value = values[i] * alpha;
-      if (beta != 0) value += beta * read_element<Out, float>(to);
+      float value = scaled(values[i], alpha);
+      if (beta != 0) value = plus_scaled(value, beta, read_element<Out, float>(to));
       write_element<Out>(to, value);
     }
   }

@@ -141,6 +141,8 @@ class Boxes final : public NvidiaGemm {
   }
   const char* candidate() const override { return "boxes"; }
   std::string schedule() const override { return to_string(boxes_); }
+  // The same order of sums, see small_gemm.h; and bases at odd addresses go there.
+  std::string arithmetic() const override { return otherwise_->arithmetic(); }
 
  protected:
   void multiply(const Call& call) const override {

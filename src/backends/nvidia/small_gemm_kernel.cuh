@@ -127,6 +127,17 @@ __device__ void write_element(char* place, Sum value) {
   *reinterpret_cast<Out*>(place) = static_cast<Out>(value);  // to nearest
 }
 
+// alpha·sum, and beta·c added to it, each rounded in one way: left to itself, the compiler would
+// fuse them differently in different kernels, whose bits must be the same.
+__device__ inline float scaled(float sum, float alpha) { return __fmul_rn(sum, alpha); }
+__device__ inline double scaled(double sum, float alpha) { return __dmul_rn(sum, alpha); }
+__device__ inline float plus_scaled(float value, float beta, float c) {
+  return __fmaf_rn(beta, c, value);
+}
+__device__ inline double plus_scaled(double value, float beta, double c) {
+  return __fma_rn(beta, c, value);
+}
+
 // Adds the groups' sums of the tile's elements inside C and finishes them. Neighbouring threads
 // have neighbouring columns.
 template <class Arithmetic>
@@ -156,10 +167,11 @@ class TileWriter {
 #pragma unroll
       for (int group = 0; group < Arithmetic::groups; ++group)
         value += sums[(group * rows + i) * Arithmetic::pitch];
-      value *= alpha;
+      value = scaled(value, alpha);
       char* to = to_ + int64_t{i} * row_step_;
       if (beta != 0)
-        value += Sum(beta) * (wide_ ? read_element<float, Sum>(to) : read_element<T, Sum>(to));
+        value = plus_scaled(value, beta,
+                            wide_ ? read_element<float, Sum>(to) : read_element<T, Sum>(to));
       wide_ ? write_element<float>(to, value) : write_element<T>(to, value);
     }
   }
