@@ -244,6 +244,35 @@ TEST_F(EmulatedGpu, CapturesAndGraphsMayFail) {
   });
 }
 
+// Tensors that fill their allocations to the last byte, and begin at every misalignment: whatever
+// is read or written beyond them leaves the allocation.
+TEST_F(EmulatedGpu, NothingBeyondTheTensorsIsTouched) {
+  const Handle handle;
+  const struct {
+    size_t rows, cols;
+    ptrdiff_t row_stride, col_stride;
+  } sources[] = {{300, 1001, 1003, 1}, {300, 1001, 1001, 1}, {1001, 300, 1, 1001},
+                 {61, 127, 1, 61},     {3, 8209, 1, 3},      {8209, 3, 1, 8209},
+                 {300, 517, 1100, 2},  {200, 3001, 0, 1}};
+  for (const auto& source : sources)
+    for (const size_t shift : {size_t{0}, size_t{1}, size_t{7}}) {
+      const size_t count = source.rows * source.cols;
+      const size_t src_bytes = (source.rows - 1) * static_cast<size_t>(source.row_stride) +
+                               (source.cols - 1) * static_cast<size_t>(source.col_stride) + 1;
+      const Tensor dst({source.rows, source.cols}, {}, INFINI_DTYPE_U8);
+      const Tensor src({source.rows, source.cols}, {source.row_stride, source.col_stride},
+                       INFINI_DTYPE_U8);
+      const RearrangeOp op(handle, dst, src);
+      char *to = nullptr, *from = nullptr;
+      ASSERT_OK(infinirtMalloc(reinterpret_cast<void**>(&to), count + shift));
+      ASSERT_OK(infinirtMalloc(reinterpret_cast<void**>(&from), src_bytes + shift));
+      EXPECT_OK(infiniopRearrange(op.desc, to + shift, from + shift, stream_));
+      EXPECT_OK(infinirtStreamSynchronize(stream_));
+      EXPECT_OK(infinirtFree(to));
+      EXPECT_OK(infinirtFree(from));
+    }
+}
+
 // A fault while a kernel runs: the next waiting call tells, and so does every later one.
 TEST_F(EmulatedGpu, AFaultInAKernelIsTold) {
   const Handle handle;
