@@ -4,11 +4,17 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <map>
 
 #include "base/device_kind.h"
+#include "base/dtype.h"
 #include "harness/gemm_cases.h"
 #include "harness/gemm_check.h"
+#include "harness/images.h"
 #include "infinirt.h"
+#include "ops/gemm.h"
+#include "runtime/current_device.h"
 
 namespace infini {
 namespace {
@@ -67,6 +73,68 @@ TEST_F(GemmConformance, OnACreatedStream) {
     EXPECT_TRUE(verdict.passed) << verdict.message;
   }
   EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtStreamDestroy(stream));
+}
+
+// A matrix whose elements depend on their indices alone: ±[0.5, 2) with random mantissas, as f16, bf16
+// or f32 lie in memory.
+harness::Image matrix(const Layout& layout, uint64_t seed) {
+  harness::Image image(layout, 0);
+  const int64_t bytes = dtype_bytes(layout.dtype);
+  const uint32_t low = layout.dtype == INFINI_DTYPE_F16    ? 0x3800
+                       : layout.dtype == INFINI_DTYPE_BF16 ? 0x3f00
+                                                           : 0x3f000000;
+  const uint32_t mantissa = layout.dtype == INFINI_DTYPE_F16 ? 0x7ff : bytes == 2 ? 0xff : 0xffffff;
+  for (int64_t i = 0; i < layout.shape[0]; ++i) {
+    for (int64_t j = 0; j < layout.shape[1]; ++j) {
+      const uint64_t drawn = harness::Random(seed + static_cast<uint64_t>(i * layout.shape[1] + j)).next();
+      const auto sign = static_cast<uint32_t>(drawn >> 63) << (8 * bytes - 1);
+      const uint32_t word = low | (static_cast<uint32_t>(drawn) & mantissa) | sign;
+      std::memcpy(image.data() + (i * layout.strides[0] + j * layout.strides[1]) * bytes, &word,
+                  static_cast<size_t>(bytes));
+    }
+  }
+  return image;
+}
+
+std::vector<char> product_of(const Gemm& gemm, const harness::GemmProblem& p, uint64_t seed) {
+  const harness::Image a = matrix(p.a, seed), b = matrix(p.b, seed + (1 << 20)), c = matrix(p.c, seed + (2 << 20));
+  const harness::DeviceImage on_a(a), on_b(b), on_c(c);
+  void* workspace = nullptr;
+  EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtMalloc(&workspace, gemm.workspace_bytes() + 64));
+  gemm.run(workspace, gemm.workspace_bytes(), on_c.data(), on_a.data(), on_b.data(), 1.25f, 0.75f, nullptr);
+  EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtDeviceSynchronize());
+  EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtFree(workspace));
+  return on_c.read();
+}
+
+// The law of GemmKernel::arithmetic(): whichever candidate computes, and however A and B lie.
+TEST_F(GemmConformance, EqualArithmeticGivesEqualBits) {
+  harness::Random random(46);
+  const bool forced = std::getenv("INFINI_GEMM") != nullptr;
+  int compared = 0;
+  for (int n = 0; n < 90 && !HasFailure(); ++n) {
+    const char* dtypes[] = {"f16", "bf16", "f32"};
+    const int64_t most = n % 4 == 0 ? 520 : 130, unit = n % 2 == 0 ? 8 : 1;
+    std::string text = std::string("gemm ") + dtypes[n % 3];
+    for (const char* extent : {" m=", " n=", " k="})
+      text += extent + std::to_string(unit * random.between(1, most / unit));
+    std::map<std::string, std::vector<char>> bits;
+    for (const char* candidate : {"", "small"}) {
+      if (*candidate != 0 && (forced || current_device().kind() != INFINI_DEVICE_NVIDIA)) continue;
+      if (*candidate != 0) setenv("INFINI_GEMM", candidate, 1);
+      for (const char* how : {"", " a=t", " b=t", " a=t b=t"}) {
+        const auto p = harness::parse_gemm(text + how);
+        const Gemm gemm(current_device(), p.c, p.a, p.b);
+        if (gemm.arithmetic().empty()) continue;
+        const auto result = product_of(gemm, p, static_cast<uint64_t>(n));
+        const auto [first, is_new] = bits.emplace(gemm.arithmetic(), result);
+        compared += !is_new;
+        EXPECT_EQ("", harness::difference(first->second, result, 0, "c")) << text << how << ", " << first->first;
+      }
+      if (*candidate != 0) unsetenv("INFINI_GEMM");
+    }
+  }
+  std::printf("%d products compared\n", compared);
 }
 
 }  // namespace
