@@ -13,8 +13,8 @@
 namespace simt {
 namespace {
 
-constexpr uint64_t red_zone = 512;  // between allocations
-constexpr uint64_t alignment = 256;
+using emulators::alignment, emulators::find_gap, emulators::round_up;
+
 constexpr uint64_t span = capacity + (1 << 20);
 constexpr uint64_t poison_limit = 16 << 20;
 constexpr int poison = 0xCB;
@@ -39,24 +39,6 @@ struct Arena {
 const Arena& arena() {
   static const Arena instance;
   return instance;
-}
-
-uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
-
-// First fit in [from, end): addresses are reused as late as possible, so that stale ones show.
-Address find_gap(const Device& device, Address from, Address end, uint64_t size) {
-  Address candidate = round_up(from, alignment);
-  auto next = device.allocations.lower_bound(from);
-  if (next != device.allocations.begin()) {
-    const Allocation& before = std::prev(next)->second;
-    candidate = std::max(candidate, round_up(before.begin + before.size + red_zone, alignment));
-  }
-  for (; candidate + size <= end; ++next) {
-    if (next == device.allocations.end() || candidate + size + red_zone <= next->first)
-      return candidate;
-    candidate = round_up(next->second.begin + next->second.size + red_zone, alignment);
-  }
-  return 0;
 }
 
 }  // namespace
@@ -89,8 +71,8 @@ Error allocate(int device_id, uint64_t size, Address& out) {
   Device& device = state().devices[device_id];
   if (arena().bytes == nullptr || size > capacity - device.used) return simtErrorMemoryAllocation;
   const Address begin = arena().addresses + device_id * span + alignment, end = begin + capacity;
-  Address found = find_gap(device, std::max(device.cursor, begin), end, size);
-  if (found == 0) found = find_gap(device, begin, end, size);
+  Address found = find_gap(device.allocations, std::max(device.cursor, begin), end, size);
+  if (found == 0) found = find_gap(device.allocations, begin, end, size);
   if (found == 0) return simtErrorMemoryAllocation;
   device.cursor = found + size;
   device.used += size;

@@ -12,43 +12,23 @@
 #include <thread>
 #include <vector>
 
+#include "../../common/ranges_and_clocks.h"
 #include "simt_emulator.h"
 
 namespace simt {
 
 using Error = simtError_t;
-using Address = uint64_t;
+using emulators::Address, emulators::Clock, emulators::Range;
 
 constexpr int most_devices = 8;
 constexpr uint64_t capacity = 4ull << 30;  // of each device
 constexpr size_t most_shared = 48 << 10, most_threads = 1024;
 constexpr size_t queue_capacity = 64;  // a fuller stream starts to run
 
-struct Range {
-  Address begin, end;
-};
-
 // The bytes that one operation has read and written.
 struct Footprint {
   std::vector<Range> reads, writes;
   bool merged = false;  // sorted, and neighbours joined
-};
-
-// What an operation knows to have happened: for each stream the number of its last operation.
-class Clock {
- public:
-  uint64_t at(size_t slot) const { return slot < seen_.size() ? seen_[slot] : 0; }
-  void set(size_t slot, uint64_t number) {
-    if (slot >= seen_.size()) seen_.resize(slot + 1, 0);
-    seen_[slot] = number;
-  }
-  void join(const Clock& other) {
-    for (size_t i = 0; i < other.seen_.size(); ++i)
-      if (other.seen_[i] > at(i)) set(i, other.seen_[i]);
-  }
-
- private:
-  std::vector<uint64_t> seen_;
 };
 
 using Work = std::function<Error(Footprint&)>;

@@ -10,29 +10,6 @@ namespace {
 constexpr size_t history_limit = 512;
 constexpr double milliseconds_each = 0.001;
 
-void merge(std::vector<Range>& ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](Range a, Range b) { return a.begin < b.begin; });
-  size_t kept = 0;
-  for (const Range range : ranges) {
-    if (kept > 0 && range.begin <= ranges[kept - 1].end)
-      ranges[kept - 1].end = std::max(ranges[kept - 1].end, range.end);
-    else
-      ranges[kept++] = range;
-  }
-  ranges.resize(kept);
-}
-
-bool overlap(const std::vector<Range>& a, const std::vector<Range>& b) {
-  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (a[i].begin < b[j].end && b[j].begin < a[i].end) return true;
-    if (a[i].end <= b[j].end)
-      ++i;
-    else
-      ++j;
-  }
-  return false;
-}
-
 // Sorting waits until there is something to compare with.
 void merge(Footprint& footprint) {
   if (footprint.merged) return;

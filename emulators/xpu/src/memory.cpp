@@ -8,9 +8,8 @@
 
 namespace xpu_emu {
 namespace {
+using emulators::find_gap, emulators::round_up;
 constexpr uint64_t gap = 1 << 20;   // between HBM and L3, so that no overrun joins them
-constexpr uint64_t red_zone = 512;  // between allocations
-constexpr uint64_t alignment = 256;
 constexpr uint64_t device_span = hbm_capacity + gap + l3_capacity + gap;
 constexpr uint64_t poison_limit = 16 << 20;
 constexpr int poison = 0xCB;
@@ -38,23 +37,6 @@ Address region_begin(int device, int kind) {
 }
 uint64_t region_size(int kind) { return kind == XPU_MEM_L3 ? l3_capacity : hbm_capacity; }
 
-uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
-
-// First fit in [from, end): addresses are reused as late as possible, so that stale ones fault.
-Address find_gap(const Device& device, Address from, Address end, uint64_t size) {
-  Address candidate = round_up(from, alignment);
-  auto next = device.allocations.lower_bound(from);
-  if (next != device.allocations.begin()) {
-    const Allocation& before = std::prev(next)->second;
-    candidate = std::max(candidate, round_up(before.begin + before.size + red_zone, alignment));
-  }
-  for (; candidate + size <= end; ++next) {
-    if (next == device.allocations.end() || candidate + size + red_zone <= next->first)
-      return candidate;
-    candidate = round_up(next->second.begin + next->second.size + red_zone, alignment);
-  }
-  return 0;
-}
 }  // namespace
 
 bool is_device_address(const void* p) {
@@ -82,8 +64,8 @@ int allocate(int device_id, XPUMemoryKind kind, uint64_t size, void** out) {
   if (!arena().bytes || size > limit || device.used[kind] + size > limit) return XPUERR_NOMEM;
   const Address begin = region_begin(device_id, kind), end = begin + region_size(kind);
   Address& cursor = device.cursor[kind];
-  Address found = find_gap(device, std::max(cursor, begin), end, size);
-  if (!found) found = find_gap(device, begin, end, size);
+  Address found = find_gap(device.allocations, std::max(cursor, begin), end, size);
+  if (!found) found = find_gap(device.allocations, begin, end, size);
   if (!found) return XPUERR_NOMEM;
   cursor = found + size;
   device.used[kind] += size;

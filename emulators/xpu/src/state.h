@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../../common/ranges_and_clocks.h"
 #include "xpu/runtime.h"
 #include "xpu_emulator.h"
 
@@ -23,29 +24,7 @@ constexpr uint64_t hbm_capacity = 8ull << 30;
 constexpr uint64_t l3_capacity = 16ull << 20;
 constexpr size_t stream_capacity = 64;  // a fuller queue starts to run
 
-using Address = uint64_t;  // on the device; never a pointer that the host could follow
-
-struct Range {
-  Address begin, end;
-};
-
-// What an operation knows to have happened: per stream slot, the number of its last known
-// operation.
-class Clock {
- public:
-  uint64_t at(size_t slot) const { return slot < seen_.size() ? seen_[slot] : 0; }
-  void set(size_t slot, uint64_t number) {
-    if (slot >= seen_.size()) seen_.resize(slot + 1, 0);
-    seen_[slot] = number;
-  }
-  void join(const Clock& other) {
-    for (size_t i = 0; i < other.seen_.size(); ++i)
-      if (other.seen_[i] > at(i)) set(i, other.seen_[i]);
-  }
-
- private:
-  std::vector<uint64_t> seen_;
-};
+using emulators::Address, emulators::Clock, emulators::Range;
 
 // The bytes that one operation has read and written, for the race check between operations.
 struct Footprint {

@@ -8,29 +8,6 @@ namespace xpu_emu {
 namespace {
 constexpr size_t history_limit = 512;
 
-void merge(std::vector<Range>& ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](Range a, Range b) { return a.begin < b.begin; });
-  size_t kept = 0;
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    if (kept && ranges[i].begin <= ranges[kept - 1].end)
-      ranges[kept - 1].end = std::max(ranges[kept - 1].end, ranges[i].end);
-    else
-      ranges[kept++] = ranges[i];
-  }
-  ranges.resize(kept);
-}
-
-bool overlap(const std::vector<Range>& a, const std::vector<Range>& b) {
-  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (a[i].begin < b[j].end && b[j].begin < a[i].end) return true;
-    if (a[i].end <= b[j].end)
-      ++i;
-    else
-      ++j;
-  }
-  return false;
-}
-
 bool ordered(const Operation& a, const Operation& b) {
   return b.clock.at(a.slot) >= a.number || a.clock.at(b.slot) >= b.number;
 }
