@@ -2,6 +2,9 @@
 #include "harness/random_problems.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "base/dtype.h"
@@ -9,7 +12,29 @@
 namespace infini::harness {
 namespace {
 
+std::vector<size_t> shuffled(Random& random, std::vector<size_t> values) {
+  for (size_t i = values.size(); i > 1; --i)
+    std::swap(values[i - 1], values[static_cast<size_t>(random.between(0, static_cast<int64_t>(i) - 1))]);
+  return values;
+}
+
+// Every magnitude is as likely as any other; half of the extents are multiples of 16.
+std::vector<size_t> wide_shape(Random& random, int64_t elements) {
+  std::vector<size_t> shape(static_cast<size_t>(random.between(2, 5)));
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int64_t room = std::max<int64_t>(elements, 1);
+    const int bits = static_cast<int>(random.between(0, std::bit_width(static_cast<uint64_t>(room)) - 1));
+    int64_t extent = std::min(random.between(int64_t{1} << bits, (int64_t{2} << bits) - 1), room);
+    if (i + 1 == shape.size()) extent = room;  // the last takes what is left
+    if (random.one_in(2) && extent > 16) extent -= extent % 16;
+    shape[i] = static_cast<size_t>(extent);
+    elements /= extent;
+  }
+  return shuffled(random, std::move(shape));
+}
+
 std::vector<size_t> random_shape(Random& random, const RandomShape& limits) {
+  if (limits.wide) return wide_shape(random, limits.max_elements);
   std::vector<size_t> shape(static_cast<size_t>(random.between(0, limits.max_rank)));
   int64_t room = limits.max_elements;
   for (auto& extent : shape) {
@@ -20,22 +45,18 @@ std::vector<size_t> random_shape(Random& random, const RandomShape& limits) {
     room /= value;
     extent = static_cast<size_t>(value);
   }
-  std::vector<size_t> shuffled(shape);
-  for (size_t i = shuffled.size(); i > 1; --i)
-    std::swap(shuffled[i - 1], shuffled[static_cast<size_t>(random.between(0, static_cast<int64_t>(i) - 1))]);
-  if (!shuffled.empty() && random.one_in(40))
-    shuffled[static_cast<size_t>(random.between(0, static_cast<int64_t>(shuffled.size()) - 1))] = 0;
-  return shuffled;
+  shape = shuffled(random, std::move(shape));
+  if (!shape.empty() && random.one_in(40))
+    shape[static_cast<size_t>(random.between(0, static_cast<int64_t>(shape.size()) - 1))] = 0;
+  return shape;
 }
 
 // Strides of a tensor whose dims lie in memory in a random order, with gaps and reversals.
 std::vector<ptrdiff_t> random_strides(Random& random, const std::vector<size_t>& shape,
                                       bool may_broadcast) {
   std::vector<size_t> order(shape.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  if (!random.one_in(4))
-    for (size_t i = order.size(); i > 1; --i)
-      std::swap(order[i - 1], order[static_cast<size_t>(random.between(0, static_cast<int64_t>(i) - 1))]);
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (!random.one_in(4)) order = shuffled(random, std::move(order));
   const bool gaps = random.one_in(2), reversals = random.one_in(3);
   const bool broadcasts = may_broadcast && random.one_in(4);
   std::vector<ptrdiff_t> strides(shape.size());
@@ -85,6 +106,14 @@ RearrangeProblem random_problem(Random& random, const RandomShape& limits) {
   problem.dst_at = random_misalignment(random);
   problem.src_at = random_misalignment(random);
   return problem;
+}
+
+RearrangeProblem random_wide_problem(Random& random, int64_t most) {
+  RandomShape limits;
+  limits.wide = true;
+  const int bits = static_cast<int>(random.between(16, std::bit_width(static_cast<uint64_t>(most)) - 2));
+  limits.max_elements = random.between(int64_t{1} << bits, int64_t{2} << bits);
+  return random_problem(random, limits);
 }
 
 }  // namespace infini::harness

@@ -23,10 +23,14 @@ class Random {
 struct RandomShape {
   int max_rank = 12;
   int64_t max_elements = 4096;
+  bool wide = false;  // two to five dims of any extents, about max_elements in all: what streams past caches
 };
 
 // A valid problem: gaps, reversals, permutations, broadcasts and zero extents, all element sizes,
 // dims of size 1 with garbage strides, misaligned bases.
 RearrangeProblem random_problem(Random& random, const RandomShape& limits = {});
+
+// A wide one of 2^16 elements and more, each magnitude up to `most` as likely as any other.
+RearrangeProblem random_wide_problem(Random& random, int64_t most = int64_t{1} << 23);
 
 }  // namespace infini::harness

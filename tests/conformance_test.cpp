@@ -50,6 +50,20 @@ TEST_F(Conformance, RandomRearrangements) {
   }
 }
 
+// What lies beyond the caches runs by other kernels: long runs, stores past the caches, several threads. An emulator
+// takes a second for what a chip does in a millisecond, so there it is less.
+TEST_F(Conformance, WideRearrangements) {
+  infiniDevice_t kind{};
+  ASSERT_EQ(INFINI_STATUS_SUCCESS, infinirtGetDevice(&kind, nullptr));
+  const bool quick = kind == INFINI_DEVICE_CPU || kind == INFINI_DEVICE_NVIDIA;
+  harness::Random random(47);
+  for (int n = 0; n < (quick ? 120 : 40); ++n) {
+    const auto problem = harness::random_wide_problem(random, quick ? int64_t{1} << 22 : int64_t{1} << 18);
+    const auto verdict = harness::check(problem, static_cast<uint64_t>(n));
+    ASSERT_TRUE(verdict.passed) << verdict.message;
+  }
+}
+
 TEST_F(Conformance, OnACreatedStream) {
   infinirtStream_t stream = nullptr;
   ASSERT_EQ(INFINI_STATUS_SUCCESS, infinirtStreamCreate(&stream));

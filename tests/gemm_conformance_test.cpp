@@ -62,6 +62,16 @@ TEST_F(GemmConformance, RandomProducts) {
     expect_right(harness::random_gemm(random, n % 10 == 0 ? 200 : 40), static_cast<uint64_t>(n));
 }
 
+// Several blocks, panels and pieces of k, and ragged ends of each; on an emulated matrix unit fewer and smaller.
+TEST_F(GemmConformance, LargeRandomProducts) {
+  infiniDevice_t kind{};
+  ASSERT_EQ(INFINI_STATUS_SUCCESS, infinirtGetDevice(&kind, nullptr));
+  const bool quick = kind == INFINI_DEVICE_CPU || kind == INFINI_DEVICE_NVIDIA;
+  harness::Random random(48);
+  for (int n = 0; n < (quick ? 120 : 20) && !HasFailure(); ++n)
+    expect_right(harness::random_gemm(random, quick ? 700 : 250), static_cast<uint64_t>(n));
+}
+
 TEST_F(GemmConformance, OnACreatedStream) {
   infinirtStream_t stream = nullptr;
   ASSERT_EQ(INFINI_STATUS_SUCCESS, infinirtStreamCreate(&stream));

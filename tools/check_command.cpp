@@ -41,7 +41,7 @@ int run_check(Arguments& arguments) {
   arguments.take_device();
   const int64_t count = arguments.take_integer("--random", 0);
   const int64_t seed = arguments.take_integer("--seed", 1);
-  const bool curated = arguments.take_flag("--curated");
+  const bool curated = arguments.take_flag("--curated"), large = arguments.take_flag("--large");
   const bool gemm = arguments.take_operator() == "gemm";
   const auto problems = arguments.rest();
   require(count > 0 || curated || !problems.empty(), INFINI_STATUS_BAD_PARAM,
@@ -53,8 +53,9 @@ int run_check(Arguments& arguments) {
       tally.add_text(text);
   harness::Random random(static_cast<uint64_t>(seed));
   for (int64_t i = 0; i < count; ++i) {
-    if (gemm) tally.add_gemm(harness::random_gemm(random), static_cast<uint64_t>(i));
-    else tally.add(harness::check(harness::random_problem(random), static_cast<uint64_t>(i)));
+    const auto number = static_cast<uint64_t>(i);
+    if (gemm) tally.add_gemm(large ? harness::random_gemm(random, 700) : harness::random_gemm(random), number);
+    else tally.add(harness::check(large ? harness::random_wide_problem(random) : harness::random_problem(random), number));
   }
   if (tally.worst > 0) std::printf("largest error / bound: %.3f\n", tally.worst);
   std::printf("%lld passed, %lld failed\n", static_cast<long long>(tally.passed),

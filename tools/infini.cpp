@@ -25,7 +25,7 @@ constexpr Command commands[] = {
 )"},
     {"check", run_check, R"(
   infini check "rearrange f16 8x64x32x128 dst=262144,128,8192,1"
-  infini check --random 1000 [--seed 7] [--op gemm] [--device ascend]
+  infini check --random 1000 [--large] [--seed 7] [--op gemm] [--device ascend]
   infini check --curated [--op gemm] [--device ascend]
       run on a device and compare every byte with the naive reference (gemm: with its error bound)
 )"},
