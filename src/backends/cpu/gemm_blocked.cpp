@@ -21,12 +21,14 @@ namespace {
 constexpr int64_t line_bytes = 64;
 constexpr double flops_per_thread = 2.0e6;  // below this a thread costs more than it saves
 constexpr int64_t most_depth = 512;         // a piece of k
-// With few rows of A, B comes from memory: longer rows of it. With some, too, but C must not come and go
-// too often. (Rows of B that lie a power of two apart crowd each other out of the second cache.)
+// With few rows of A, B comes from memory: longer rows of it, because each is in another page and makes
+// the processor's own fetching start anew. With some, too, but C must not come and go too often.
 constexpr int64_t few_rows = 24, few_rows_depth = 96;
-constexpr int64_t some_rows = 160, some_rows_depth = 160;
+constexpr int64_t some_rows = 64, some_rows_depth = 192;
+constexpr int64_t more_rows = 512, more_rows_depth = 256, more_rows_depth_f64 = 384;
 constexpr int64_t most_group_bytes = 224 << 10;  // of packed A that is used again and again
-constexpr int64_t most_panel_rows = 4 * most_depth;  // of a group of columns: of 48 f32 they are 384 KB
+constexpr int64_t most_panel_rows = 12 * more_rows_depth;  // of a group of columns: of 48 f32 they are 576 KB
+constexpr int64_t most_cols_along = 96;              // of a group whose columns are contiguous
 constexpr int64_t most_region_cols = 3072;       // of the B that is packed together
 constexpr int64_t most_a_bytes = 16 << 20;       // of the A that is packed together
 constexpr int most_team = 4;         // threads that wait for each other at every piece of k
@@ -48,7 +50,9 @@ GemmPlan orient(const GemmPlan& plan) {
 int64_t depth_of(const GemmPlan& plan) {
   if (plan.m <= few_rows) return few_rows_depth;
   const bool b_across = plan.b.col_step == dtype_bytes(plan.b.dtype);
-  return b_across && plan.m <= some_rows && plan.n >= 8 * plan.m ? some_rows_depth : most_depth;
+  if (!b_across || plan.m > more_rows || plan.n < 4 * plan.m) return most_depth;
+  if (plan.m <= some_rows) return some_rows_depth;
+  return is_f64(plan) ? more_rows_depth_f64 : more_rows_depth;
 }
 
 // Units per task: the tasks should end together (the last one may be smaller), and fewer are
@@ -99,7 +103,10 @@ void Blocked<T>::choose_threads() {
   const auto halve = [](int64_t extent, int64_t unit) {
     return std::max(unit, round_up(ceil_div(extent, 2), unit));
   };
-  while (team_ < threads_ &&
+  const bool streams = plan_.m <= few_rows && plan_.batch == 1;  // then a block each: long rows of B, A packed once
+  if (team_ < threads_ && streams)
+    block_cols_ = std::max(panel_, round_up(ceil_div(plan_.n, threads_), kernels_.lanes));
+  while (team_ < threads_ && !streams &&
          (blocks() < wanted || block_rows_ > most_block || block_cols_ > most_block)) {
     if (block_rows_ <= strip_ && block_cols_ <= panel_) break;
     if (block_rows_ > strip_ && (block_cols_ <= panel_ || block_rows_ >= block_cols_))
@@ -137,7 +144,9 @@ void Blocked<T>::split_cols() {
       std::min(block_rows_, round_up(std::max(strip_, most_a_bytes / row_bytes), strip_));
   if (!direct_c_) region_rows_ = std::min<int64_t>(region_rows_, strip_ * 64);
   region_cols_ = block_cols_;
-  const int64_t most = (depth_ == some_rows_depth ? 1 : 2) * most_panel_rows / 2 / std::max(depth_, few_rows_depth);
+  const bool b_along = plan_.b.row_step == dtype_bytes(plan_.b.dtype) && plan_.k > 1;
+  const int64_t most =
+      b_along ? ceil_div(most_cols_along, panel_) : most_panel_rows / std::max(depth_, few_rows_depth);
   group_ = panel_ * best_group(ceil_div(block_cols_, panel_), 1, most, team_);
 }
 
@@ -237,8 +246,7 @@ void Blocked<T>::run_by_rows(Work& work, const Region& region) const {
       if (pack_a_) pack_strips(a, length, rows, height, mine);
       Part part = part_of(work, region, first, length, sums, region_cols_);
       part.c += row * part.c_row;
-      run_tiles(part, {pack_a_ ? mine : reinterpret_cast<const T*>(a), packed, rows, region.cols,
-                       height, nullptr});
+      run_tiles(part, {pack_a_ ? mine : reinterpret_cast<const T*>(a), packed, rows, region.cols, height});
       if (last && !direct_c_)
         finish(work, region.c + row * plan_.c.row_step, sums + row * region_cols_, region_cols_,
                rows, region.cols);
@@ -277,9 +285,7 @@ void Blocked<T>::run_by_cols(Work& work, const Region& region) const {
       pack_panels(b + first * plan_.b.row_step, length, cols, mine);
       Part part = part_of(work, region, first, length, sums, group_);
       if (direct_c_) part.c += col;
-      const bool more = first + depth_ < plan_.k && plan_.b.col_step == dtype_bytes(plan_.b.dtype);
-      run_tiles(part, {packed + at, mine, region.rows, cols, height,
-                       more ? b + (first + depth_) * plan_.b.row_step : nullptr});
+      run_tiles(part, {packed + at, mine, region.rows, cols, height});
       at += strips * strip_step(length);
     }
     if (!direct_c_)
@@ -356,30 +362,23 @@ void Blocked<T>::run_tiles(const Part& part, const Operands& x) const {
       const auto& tiles = kernels_.tile[static_cast<int>(kind)][(call.cols - 1) / kernels_.lanes];
       for (int64_t row = top; row < std::min(x.rows, top + most); row += x.height) {
         call.a = x.a + row / x.height * step;
-        look_ahead(call, x, col, (row - top) / x.height, top == 0);
+        look_ahead(call, x, col, (row - top) / x.height);
         call.c = part.c + row * part.c_row + col;
         tiles[std::min(x.height, x.rows - row) - 1](call);
       }
     }
 }
 
-// The first tiles of a panel fetch what comes after it, line by line: the source of the same panel
-// in the next piece, where it is this thread that will pack it, or else the next panel. The others
-// fetch the next strip of an A that was packed whole.
+// The first tiles of a panel fetch the next panel, line by line; the others fetch the next strip of an A
+// that was packed whole. (B's source is not fetched: asking for it is as slow as reading it.)
 template <class T>
-void Blocked<T>::look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile,
-                            bool first) const {
+void Blocked<T>::look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile) const {
   call.ahead = reinterpret_cast<const char*>(by_rows_ ? call.b : call.a + strip_step(call.k));
   call.ahead_step = by_rows_ ? 0 : strip_ * int64_t{sizeof(T)};
   if (tile * line_bytes >= panel_ * int64_t{sizeof(T)}) return;
-  if (x.ahead != nullptr && first) {
-    call.ahead = x.ahead + col * plan_.b.col_step + tile * line_bytes;
-    call.ahead_step = plan_.b.row_step;
-  } else if (x.ahead == nullptr && col + panel_ < x.cols) {
-    call.ahead =
-        reinterpret_cast<const char*>(call.b + panel_ * depth_) + tile * call.k * line_bytes;
-    call.ahead_step = line_bytes;
-  }
+  if (col + panel_ >= x.cols) return;
+  call.ahead = reinterpret_cast<const char*>(call.b + panel_ * depth_) + tile * call.k * line_bytes;
+  call.ahead_step = line_bytes;
 }
 
 template class Blocked<float>;

@@ -49,7 +49,6 @@ class Blocked final : public CpuGemm {
   struct Operands {  // packed strips and panels
     const T *a, *b;
     int64_t rows, cols, height;
-    const char* ahead;  // the piece of B that follows, or null
   };
 
   void choose_threads();
@@ -62,8 +61,7 @@ class Blocked final : public CpuGemm {
   void run_by_rows(Work& work, const Region& region) const;
   void run_by_cols(Work& work, const Region& region) const;
   void run_tiles(const Part& part, const Operands& x) const;
-  void look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile,
-                  bool first) const;
+  void look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile) const;
   void pack_panels(const char* b, int64_t length, int64_t cols, T* dst) const;
   void pack_strips(const char* a, int64_t length, int64_t rows, int64_t height, T* dst) const;
   void finish(const Work& work, char* c, const T* sums, int64_t sum_row, int64_t rows,

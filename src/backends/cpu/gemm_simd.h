@@ -108,9 +108,6 @@ void pack_columns(const char* src, int64_t col_step, int64_t count, int64_t k, T
 #pragma GCC unroll 16
     for (int j = 0; j < lanes; ++j)
       v[j] = j < count ? wide(reinterpret_cast<const S*>(src + j * col_step) + p) : Vec<T>{};
-#pragma GCC unroll 16
-    for (int j = 0; j < lanes; ++j)  // the columns that follow, most likely
-      __builtin_prefetch(reinterpret_cast<const S*>(src + (lanes + j) * col_step) + p);
     transpose<T>(v);
 #pragma GCC unroll 16
     for (int j = 0; j < lanes; ++j) store(dst + (p + j) * dst_row, v[j]);

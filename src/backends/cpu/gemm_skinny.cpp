@@ -48,7 +48,8 @@ class Skinny final : public CpuGemm {
     const int64_t pad = line_bytes / int64_t{sizeof(T)};
     const int64_t room = plan_.m <= most_skinny_rows ? sum_bytes : 2 * sum_bytes;
     const int64_t stretch = round_up(room / (plan_.m * int64_t{sizeof(T)}), 2 * pad);
-    cols_ = pieces_ ? piece_cols : std::min(stretch, round_up(ceil_div(plan_.n, threads_), 2 * pad));
+    const int64_t turns = ceil_div(plan_.n, threads_ * stretch);  // of each thread, which should end together
+    cols_ = pieces_ ? piece_cols : round_up(ceil_div(plan_.n, threads_ * turns), 2 * pad);
     // Pieces of all rows of A share the first cache: they must not fall on the same places of it.
     a_row_ = pieces_ ? round_up(plan_.k, page_bytes / int64_t{sizeof(T)}) + piece_bytes / int64_t{sizeof(T)}
                      : round_up(plan_.k, pad);
