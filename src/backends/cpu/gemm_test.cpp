@@ -96,6 +96,8 @@ void expect_same_bits_for_any_number_of_threads() {
   for (float& x : b) x = static_cast<float>(random.between(-1000, 1000)) * 0.001f;
   for (const char* text : {"gemm f32 m=600 n=900 k=1000", "gemm f32 m=597 n=871 k=900 b=t",
                            "gemm f32 m=3 n=900 k=1000", "gemm f32 m=7 n=900 k=1000 b=t",
+                           "gemm f32 m=16 n=900 k=1000", "gemm f32 m=40 n=900 k=1000",
+                           "gemm f32 m=100 n=900 k=1000", "gemm f32 m=100 n=900 k=1000 b=t",
                            "gemm f32 m=64 n=40 k=300 batch=20"}) {
     const auto problem = harness::parse_gemm(text);
     const auto expected = bits_of(problem, 1, a, b);
