@@ -48,7 +48,7 @@ int64_t stream_pages(char* dst, const char* src, int64_t bytes) {
 void copy_streamed(char* dst, const char* src, int64_t bytes) {
 #if defined(__x86_64__)
   const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) % line_bytes);
-  if (bytes > head + line_bytes) {
+  if (bytes >= head + line_bytes) {
     std::memcpy(dst, src, static_cast<size_t>(head));
     dst += head;
     src += head;

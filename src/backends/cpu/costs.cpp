@@ -23,6 +23,7 @@ Costs costs_from_cache(int64_t l2_bytes) {
   Costs costs;
   costs.l2_bytes = std::max<int64_t>(l2_bytes, 1 << 20);
   costs.streamed_bytes = 2 * costs.l2_bytes;
+  costs.pairs = costs.l2_bytes >= 2 << 20;  // cores with so much of it do, those with 1.25 MB do not
   return costs;
 }
 
@@ -41,6 +42,8 @@ Policy policy_from(const Costs& costs, int threads) {
   policy.bytes_per_thread = std::clamp<int64_t>(
       power_of_two_below(2 * costs.region_ns * costs.bytes_per_ns), 32 << 10, 1 << 20);
   policy.streamed_bytes = costs.streamed_bytes;
+  policy.memory_bytes = 8 * costs.streamed_bytes;
+  policy.pairs = costs.pairs;
   // Every column of a strip is a page of dst.
   policy.strip = std::clamp<int64_t>(
       power_of_two_below(static_cast<double>(costs.store_pages)), 256, max_strip);
@@ -57,7 +60,8 @@ std::string to_string(const Costs& costs) {
   std::ostringstream text;
   text.precision(3);
   text << "costs " << (costs.measured ? "(measured)" : "(assumed)") << ": L2 of " << costs.l2_bytes
-       << " bytes, stores to " << costs.store_pages << " pages in turns, a parallel region "
+       << " bytes, stores to " << costs.store_pages << " pages in turns" << (costs.pairs ? ", best in pairs" : "")
+       << ", a parallel region "
        << costs.region_ns / 1000 << " us, " << costs.bytes_per_ns << " bytes/ns\n"
        << "so: a thread for every " << policy.bytes_per_thread << " bytes, streaming from "
        << policy.streamed_bytes << " bytes on, tiles of at most " << policy.strip << " columns, "

@@ -15,6 +15,8 @@ struct Costs {
   int64_t store_pages = 1024;
   // The size of an output from which on streaming stores beat ordinary ones.
   int64_t streamed_bytes = 2 << 20;
+  // Two lines side by side are stored in little more time than one of lines that lie pages apart.
+  bool pairs = false;
   double region_ns = 5000;   // to open a parallel region and close it again
   double bytes_per_ns = 27;  // that one thread writes while it copies in L2
   bool measured = false;     // or derived from the size of L2

@@ -15,6 +15,9 @@ namespace {
 constexpr int64_t enough_column_bytes = 1024, enough_row_bytes = 512;
 constexpr int64_t short_column_bytes = 256, short_row_bytes = 256;
 constexpr int64_t page_bytes = 4096, small_bytes = 24 << 10;
+// Rows so far apart, or multiples of it, compete for the same sets of L2.
+constexpr int64_t competing_step = 64 << 10;
+constexpr int few_threads = 4;
 
 bool is_word(int64_t bytes) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
@@ -116,8 +119,8 @@ int64_t choose_strip(const TileSchedule& schedule, const Policy& policy) {
   int64_t limit = policy.strip;
   if (schedule.store == TileSchedule::Store::staged)
     limit = std::min(limit, staging_bytes / (schedule.row_count * schedule.word));
-  // Small words are walked in tiles of four lines.
-  const int64_t lines = schedule.store == TileSchedule::Store::streamed && schedule.word < 4 ? 4 : 1;
+  // Tiles are two lines wide, of small words four.
+  const int64_t lines = schedule.store != TileSchedule::Store::streamed ? 1 : schedule.word < 4 ? 4 : 2;
   return even_part(schedule.column_count, limit, lines * line_bytes / schedule.word);
 }
 
@@ -133,7 +136,22 @@ bool leaves_lines_behind(const TileSchedule& schedule) {
 // All rows that may be.
 int64_t choose_chunk(const TileSchedule& schedule, const Policy& policy) {
   const int64_t limit = leaves_lines_behind(schedule) ? policy.chunk : schedule.row_count;
-  return even_part(schedule.row_count, limit, line_bytes / schedule.word);
+  return even_part(schedule.row_count, limit, schedule.panel_rows());
+}
+
+// Pairs of lines ask for twice as many rows at once, which go through tiles in L1: worth it where the
+// hardware does not follow the rows anyway, their strips being short, or where it stores pairs faster.
+int choose_depth(const TileSchedule& schedule, int64_t bytes, const Policy& policy) {
+  const int64_t word = schedule.word, strip_bytes = schedule.strip * word;
+  if (schedule.store != TileSchedule::Store::streamed || !schedule.aligned) return 1;
+  if (schedule.row_count * word < 2 * line_bytes || strip_bytes < paired_width(static_cast<int>(word))) return 1;
+  if (bytes < policy.memory_bytes) return 1;
+  if (!policy.pairs) return word >= 4 && strip_bytes <= page_bytes / 2 ? 2 : 1;
+  // 64 and 128 rows at once are more than a few threads, which wait for reads, can afford.
+  if (word < 4 && threads_for(bytes, policy) <= few_threads) return 1;
+  // Columns that share pages are stored fast enough, and competing rows are better few.
+  const bool near = magnitude(schedule.columns.front().dst_step) < page_bytes;
+  return near && schedule.rows.front().src_step % competing_step == 0 ? 1 : 2;
 }
 
 }  // namespace
@@ -154,6 +172,7 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.aligned = in_whole_lines(schedule);
   schedule.store = choose_store(schedule, bytes, policy);
   schedule.strip = choose_strip(schedule, policy);
+  schedule.depth = choose_depth(schedule, bytes, policy);
   schedule.chunk = choose_chunk(schedule, policy);
   return schedule;
 }
@@ -210,7 +229,7 @@ std::string to_string(const TileSchedule& schedule) {
   print_loops(text, "columns", schedule.columns);
   text << schedule.tasks() << " tasks of " << schedule.chunk << " rows x " << schedule.strip
        << " columns of " << schedule.word << " bytes, " << stores[static_cast<int>(schedule.store)]
-       << (schedule.aligned ? ", whole lines" : "");
+       << (schedule.aligned ? ", whole lines" : "") << (schedule.depth == 2 ? ", in pairs" : "");
   return text.str();
 }
 

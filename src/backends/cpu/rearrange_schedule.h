@@ -19,6 +19,8 @@ struct Policy {
   int64_t streamed_bytes = 2 << 20;      // from here on the output goes past the cache
   int64_t strip = 1024;                  // columns of a tile at most
   int64_t chunk = 1024;                  // rows of a tile whose strip is less than a page of src
+  int64_t memory_bytes = 20 << 20;       // from here on both tensors are far beyond the private caches
+  bool pairs = false;                    // pairs of lines are stored faster than lines that lie apart
 };
 
 // The policy of this process, see costs.h.
@@ -27,9 +29,9 @@ Policy current_policy();
 int threads_for(int64_t bytes, const Policy& policy);
 
 // Two groups of loops are walked together: `rows` are contiguous in dst, `columns` in src. A panel of
-// 64 / word rows (one line of dst) is walked along a strip of columns, so that src is read in a few
-// long ascending streams; then the next panel, so that every column's run in dst grows; after a chunk
-// of rows the next strip.
+// 64 / word rows (one line of dst; two with a depth of 2) is walked along a strip of columns, so that src
+// is read in a few long ascending streams; then the next panel, so that every column's run in dst grows;
+// after a chunk of rows the next strip.
 struct TileSchedule {
   // How the lines reach dst: staged means that short runs are first put together in a buffer.
   enum class Store { cached, streamed, staged };
@@ -42,7 +44,8 @@ struct TileSchedule {
   int64_t strip = 0;  // columns of one task
   int64_t chunk = 0;  // rows of one task; whole panels unless it is all of them
   Store store = Store::cached;
-  bool aligned = false;     // every dst step outside of a run is a multiple of a line
+  bool aligned = false;  // every dst step outside of a run is a multiple of a line
+  int depth = 1;         // lines of each column that are written together: 1 or 2
 
   int64_t strips() const { return (column_count + strip - 1) / strip; }
   int64_t chunks() const { return (row_count + chunk - 1) / chunk; }
@@ -52,7 +55,7 @@ struct TileSchedule {
     return rows.size() == 1 && columns.size() == 1 && row_count * word >= 64 && column_count * word >= 32;
   }
   // Threads share panels, not tasks, and so always evenly; what is staged is one panel.
-  int64_t panel_rows() const { return store == Store::staged ? row_count : 64 / word; }
+  int64_t panel_rows() const { return store == Store::staged ? row_count : depth * 64 / word; }
   int64_t panels() const { return (row_count + panel_rows() - 1) / panel_rows(); }
 };
 

@@ -102,7 +102,11 @@ Points points_of(const NestSchedule& s) {
 void expect_limits(const TileSchedule& s) {
   const int64_t unit = line_bytes / s.word;
   EXPECT_LE(s.strip, max_strip);
-  EXPECT_TRUE(s.chunk == s.row_count || s.chunk % unit == 0);
+  EXPECT_TRUE(s.chunk == s.row_count || s.chunk % (s.depth * unit) == 0);
+  if (s.depth == 2) {
+    EXPECT_TRUE(s.store == TileSchedule::Store::streamed && s.aligned && s.row_count >= 2 * unit);
+    EXPECT_GE(s.strip * s.word, paired_width(static_cast<int>(s.word)));
+  }
   if (s.store == TileSchedule::Store::staged) {
     EXPECT_EQ(s.row_count, s.chunk);
     EXPECT_LE(s.strip * s.row_count * s.word, staging_bytes);
@@ -121,7 +125,7 @@ void expect_limits(const TileSchedule& s) {
 
 // Counts how many plans each kind of schedule took.
 struct Taken {
-  int tiles = 0, staged = 0, chunked = 0;
+  int tiles = 0, staged = 0, chunked = 0, paired = 0;
   std::set<LineKind> kinds;
 };
 
@@ -140,6 +144,7 @@ void expect_lawful(const harness::RearrangeProblem& problem, const Policy& polic
     ++taken.tiles;
     taken.staged += tiles->store == TileSchedule::Store::staged;
     taken.chunked += tiles->chunks() > 1;
+    taken.paired += tiles->depth == 2;
   }
 }
 
@@ -162,16 +167,18 @@ TEST(RearrangeSchedule, EveryPointOnceInLargeShapes) {
   for (const char* text :
        {"rearrange u8 9000x3 perm=1,0", "rearrange u8 3x9000 perm=1,0", "rearrange f32 3000x9 perm=1,0",
         "rearrange f32 9x3000 perm=1,0", "rearrange f32 300x200 perm=1,0", "rearrange f32 5000x20 perm=1,0",
-        "rearrange u8 70x2100 perm=1,0",
+        "rearrange u8 70x2100 perm=1,0", "rearrange u8 576x2100 perm=1,0", "rearrange f32 320x200 perm=1,0",
         "rearrange f32 8x8x8x8x8 perm=4,3,2,1,0", "rearrange f64 30x40x50 perm=2,1,0",
         "rearrange f32 3x20000 src=0,1", "rearrange f32 3x20000 src=1,0", "rearrange u8 300000",
         "rearrange f32 100x300 dst=600,2", "rearrange f32 100x300 src=300,-1"})
     for (const Policy& policy :
-         {Policy{1, 1 << 30, 0}, Policy{4, 1, 0}, Policy{16, 1, INT64_MAX}, Policy{2, 1, 0, 64, 64}}) {
+         {Policy{1, 1 << 30, 0}, Policy{4, 1, 0}, Policy{16, 1, INT64_MAX}, Policy{2, 1, 0, 64, 64}, Policy{8, 1, 0, 64, 64, 0, true},
+          Policy{8, 1, 0, 64, 64, 0, false}}) {
       expect_lawful(harness::parse_rearrange(text), policy, taken);
       ASSERT_FALSE(HasFailure()) << text;
     }
   EXPECT_GT(taken.chunked, 0);
+  EXPECT_GT(taken.paired, 0);
   EXPECT_EQ(6u, taken.kinds.size());
 }
 
@@ -184,6 +191,27 @@ TEST(RearrangeSchedule, ThreadsKeepTheirWritesApart) {
   EXPECT_EQ(4, schedule->strips());
   EXPECT_EQ(TileSchedule::Store::streamed, schedule->store);
   EXPECT_TRUE(schedule->aligned);
+}
+
+int depth_of(const char* text, const Policy& policy) {
+  const auto problem = harness::parse_rearrange(text);
+  return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), policy)->depth;
+}
+
+TEST(RearrangeSchedule, PairsOfLinesWhereTheyAreWorthIt) {
+  Policy policy{2, 1 << 18, 1 << 20};
+  EXPECT_EQ(1, depth_of("rearrange f32 8192x8192 perm=1,0", policy));
+  EXPECT_EQ(2, depth_of("rearrange f32 384x384x384 perm=0,2,1", policy));  // short strips
+  EXPECT_EQ(1, depth_of("rearrange f32 20x384x384 perm=0,2,1", policy));   // in the cache
+  EXPECT_EQ(1, depth_of("rearrange f32 384x385x400 perm=0,2,1", policy));  // skewed
+  policy.pairs = true;
+  EXPECT_EQ(2, depth_of("rearrange f32 8192x8192 perm=1,0", policy));
+  EXPECT_EQ(1, depth_of("rearrange f16 8192x8192 perm=1,0", policy));
+  // Columns side by side: rows may be many unless they compete.
+  EXPECT_EQ(2, depth_of("rearrange f32 64x1000000 perm=1,0", policy));
+  EXPECT_EQ(1, depth_of("rearrange f32 64x1048576 perm=1,0", policy));
+  policy.threads = 16;
+  EXPECT_EQ(2, depth_of("rearrange f16 8192x8192 perm=1,0", policy));
 }
 
 TEST(RearrangeSchedule, SmallTensorsStartNoThreads) {
@@ -201,6 +229,9 @@ TEST(RearrangeCosts, PolicyFollowsFromThem) {
   EXPECT_EQ(2560 << 10, usual.streamed_bytes);
   EXPECT_EQ(1024, usual.strip);
   EXPECT_EQ(1024, usual.chunk);
+  EXPECT_EQ(20 << 20, usual.memory_bytes);
+  EXPECT_FALSE(usual.pairs);
+  EXPECT_TRUE(policy_from(costs_from_cache(2 << 20), 2).pairs);
   costs.region_ns *= 2;  // dearer regions: more bytes for a thread
   costs.store_pages = 700;  // a smaller TLB: narrower tiles, whole powers of two
   const Policy other = policy_from(costs, 2);

@@ -32,6 +32,8 @@ struct NamedPolicy {
 };
 const NamedPolicy cached{"cached, one thread", {1, 1 << 30, INT64_MAX}};
 const NamedPolicy streamed{"streamed, one thread", {1, 1 << 30, 0}};
+// Two lines at a time, which words of every size are only where there are many threads.
+const NamedPolicy paired{"streamed in pairs", {8, 1, 0, 1024, 1024, 0, true}};
 const NamedPolicy shared{"streamed, three threads", {3, 1, 0}};
 
 std::vector<Isa> offered_levels() {
@@ -133,9 +135,13 @@ void expect_same_everywhere(const harness::RearrangeProblem& problem, bool with_
     for (const Isa level : offered_levels()) {
       ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, cached, level));
       ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, streamed, level));
+      set_thread_count(1);
+      ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, paired, level));
+      set_thread_count(3);
     }
     if (with_threads) {
       ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, shared, isa()));
+      ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, paired, isa()));
     }
   }
 }
@@ -262,7 +268,12 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange f16 1088x2304 perm=1,0", "rearrange u8 2112x300 dst=1,2112 src=-320,1",
         // One tile of small words to a panel, of two lines and of four.
         "rearrange u8 1024x128 perm=1,0", "rearrange f16 1000x64 perm=1,0", "rearrange u8 640x256 perm=1,0",
-        "rearrange f16 2x640x4x128 perm=0,2,3,1", "rearrange u8 641x257 perm=1,0"})
+        "rearrange f16 2x640x4x128 perm=0,2,3,1", "rearrange u8 641x257 perm=1,0",
+        // Pairs of lines: all panels whole, the last one a line, a part of one, or a line and a part.
+        "rearrange u8 1024x1152 perm=1,0", "rearrange u8 1088x640 perm=1,0", "rearrange f16 1056x1024 perm=1,0",
+        "rearrange f32 1024x1072 perm=1,0", "rearrange f32 2x528x64 perm=0,2,1", "rearrange f64 504x520 perm=1,0",
+        "rearrange c128 260x288 perm=1,0", "rearrange f32 296x500 dst=1,304", "rearrange f32 312x500 dst=1,320",
+        "rearrange u8 700x300 dst=1,704", "rearrange f16 340x200 dst=1,352", "rearrange f64 75x96 dst=1,80"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
 }
 

@@ -45,7 +45,8 @@ class Tiles final : public Kernel {
       const auto address = reinterpret_cast<uintptr_t>(dst);
       const auto unit = static_cast<uintptr_t>(schedule_.word < 4 ? schedule_.word : 4);
       if (schedule_.aligned && address % line_bytes == 0)
-        return run_direct(kernels_.streamed, dst, src, begin, end);
+        return run_direct(schedule_.depth == 2 && kernels_.paired ? kernels_.paired : kernels_.streamed, dst, src,
+                          begin, end);
       if (kernels_.skewed != nullptr && address % unit == 0)
         return run_skewed(dst, src, begin, end);
       run_direct(kernels_.cached, dst, src, begin, end);
@@ -140,12 +141,13 @@ class Tiles final : public Kernel {
 
   // One task: panel after panel down the rows, the lines of the next ones being fetched meanwhile.
   void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows) const {
-    const int64_t unit = line_bytes / schedule_.word, panels = ceil_div(rows, unit);
+    const int64_t depth = kernel == kernels_.paired ? 2 : 1, unit = depth * line_bytes / schedule_.word;
+    const int64_t panels = ceil_div(rows, unit);
     const bool fetches = schedule_.store != Store::cached;
-    int64_t offsets[3][line_bytes];  // of panel i in i % 3
+    int64_t offsets[3][2 * line_bytes];  // of panel i in i % 3
     OffsetCursor<&Loop::src_step> cursor(schedule_.rows, row);
     const auto take = [&](int64_t i) {
-      take_rows(cursor, offsets[i % 3], std::min(unit, rows - i * unit));
+      take_rows(cursor, offsets[i % 3], std::min(unit, rows - i * unit), unit);
     };
     for (int64_t i = 0; i < std::min<int64_t>(panels, 2); ++i) take(i);
     for (int64_t i = 0; i < panels; ++i) {
@@ -157,13 +159,13 @@ class Tiles final : public Kernel {
       panel.next_of_row = fetches && i + 1 < panels ? offsets[(i + 1) % 3] : nullptr;
       panel.after_of_row = fetches && i + 2 < panels ? offsets[(i + 2) % 3] : nullptr;
       kernel(panel);
-      panel.dst += line_bytes;
+      panel.dst += depth * line_bytes;
     }
   }
-  // A panel's offsets, the last one repeated.
-  void take_rows(OffsetCursor<&Loop::src_step>& cursor, int64_t* offsets, int64_t rows) const {
+  // A panel's offsets, the last one repeated until there are `all` of them.
+  static void take_rows(OffsetCursor<&Loop::src_step>& cursor, int64_t* offsets, int64_t rows, int64_t all) {
     cursor.take(offsets, rows);
-    for (int64_t i = rows; i < line_bytes / schedule_.word; ++i) offsets[i] = offsets[rows - 1];
+    for (int64_t i = rows; i < all; ++i) offsets[i] = offsets[rows - 1];
   }
 
   void run_direct(PanelKernel kernel, char* dst, const char* src, int64_t begin, int64_t end) const {
@@ -181,7 +183,7 @@ class Tiles final : public Kernel {
       stage.ready = false;
       run_panels(kernel, panel, row, rows);
     });
-    if (kernel == kernels_.streamed) streaming_fence();
+    if (kernel != kernels_.cached) streaming_fence();
   }
 
   // Lines that do not begin with a panel belong to the walk in which they end: it reads the panel above

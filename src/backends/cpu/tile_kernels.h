@@ -13,7 +13,10 @@ namespace infini::cpu {
 
 constexpr int64_t line_bytes = 64;
 
-// Two tiles of small words and where they stand; see tile_stage.h.
+// Bytes of each row in a tile of pairs of lines: 64 lines in all, but at least two of each row.
+constexpr int paired_width(int word) { return word <= 4 ? 128 : 32 * word; }
+
+// Two tiles and where they stand; see tile_stage.h.
 struct Stage {
   static constexpr int tile_bytes = 16 << 10;
   alignas(64) char tile[2][tile_bytes];
@@ -25,13 +28,14 @@ struct Panel {
   char* dst;
   const int64_t* dst_of_column;  // byte offsets from dst, `columns` of them
   const char* src;
-  const int64_t* src_of_row;  // byte offsets from src, 64 / word of them: the last one repeated
+  // Byte offsets from src, 64 / word of them (twice as many for pairs of lines): the last one repeated.
+  const int64_t* src_of_row;
   // To cached kernels both tables may be null: then columns and rows lie this far apart.
   int64_t column_step, row_step;
   // The same of the panel that comes next and the one after it, to be fetched before, or null.
   const int64_t *next_of_row, *after_of_row;
   int64_t columns;
-  int rows;         // 1 .. 64 / word
+  int rows;         // 1 .. 64 / word, twice as many for pairs of lines
   Stage* stage;     // streaming
   char* carry;      // streaming with a skew: 64 bytes per column, 64-byte aligned
   bool first, last;  // the first or last panel of its columns' runs in dst
@@ -60,6 +64,7 @@ using TileKernel = void (*)(const Tile&);
 struct PanelKernels {
   PanelKernel cached = nullptr;    // ordinary stores, any alignment
   PanelKernel streamed = nullptr;  // past the cache; every column 64-byte aligned, any `rows`
+  PanelKernel paired = nullptr;    // the same, two lines of each column together; null where not offered
   // Past the cache with columns at any multiple of min(word, 4) bytes: whole lines are put together
   // from this panel and the one before it, which waits in `carry`; see tile_skewed.h. Null where not
   // offered.

@@ -1,11 +1,13 @@
 // The transposes that panel kernels are made of: L x L words inside each 16-byte lane.
+//
+// Always inlined, or the arrays of vectors would be memory instead of registers.
 #pragma once
 
 namespace infini::cpu {
 
 // A perfect-shuffle network: log2 L rounds of zips transpose every lane.
 template <class V, int word>
-inline void transpose_lanes(typename V::type* v) {
+[[gnu::always_inline]] inline void transpose_lanes(typename V::type* v) {
   constexpr int L = 16 / word;
   for (int round = 1; round < L; round *= 2) {
     typename V::type w[L];
@@ -21,7 +23,7 @@ inline void transpose_lanes(typename V::type* v) {
 // r + L, one of `high` rows r + 2 L and r + 3 L. After the transposes their even lanes are the
 // columns of the first block, the odd lanes those of the second.
 template <class V, int word, class PlaceOfRow>
-inline void load_two_blocks(typename V::type* v, PlaceOfRow row) {
+[[gnu::always_inline]] inline void load_two_blocks(typename V::type* v, PlaceOfRow row) {
   constexpr int L = 16 / word;
   typename V::type low[L], high[L];
   for (int r = 0; r < L; ++r) low[r] = V::gather_pair(row(r), row(r + L));

@@ -46,7 +46,7 @@ inline void load_block(typename V::type* v, const char* const* rows, int64_t at,
 
 // The same of whole blocks.
 template <class V, int word>
-inline void load_whole_block(typename V::type* v, const char* const* rows, int64_t at) {
+[[gnu::always_inline]] inline void load_whole_block(typename V::type* v, const char* const* rows, int64_t at) {
   constexpr int L = 16 / word;
   for (int r = 0; r < L; ++r) {
     const char* p[V::lanes];
@@ -132,7 +132,7 @@ inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Em
 // Whichever of the two is the faster one past the cache.
 template <class V, int word, bool in_pairs, class Emit>
 inline int64_t walk_streamed(const Panel& p, Emit emit) {
-  if constexpr (word < 4) return walk_tiles<V, word>(p, emit);
+  if constexpr (word < 4) return walk_tiles<V, word, 1>(p, emit);
   else return walk_blocks<V, word, in_pairs>(p, Rows<V, word>(p, 0).at, 0, emit);
 }
 
@@ -144,6 +144,20 @@ inline auto lines_of(char* dst, const int64_t* column) {
       between(k);
       if (streamed) V::stream(dst + column[c + k], v[k]);
       else V::store(dst + column[c + k], v[k]);
+    }
+  };
+}
+
+// Streams the upper line of each column and the lower one, whose vectors follow all upper ones.
+template <class V, int word>
+inline auto pairs_of(char* dst, const int64_t* column) {
+  return [dst, column](int64_t c, const typename V::type* v, auto between) {
+    for (int k = 0; k < 16 / word; ++k) {
+      char* const to = dst + column[c + k];
+      between(2 * k);
+      V::stream(to, v[k]);
+      between(2 * k + 1);
+      V::stream(to + line_bytes, v[16 / word + k]);
     }
   };
 }
@@ -209,10 +223,30 @@ void run_streamed(const Panel& p) {
   run_edge<V, word, true>(p, Rows<V, word>(p, 0).at, 0, c, p.rows * word);
 }
 
+// Pairs of lines; a panel that has not all its rows is one of single lines and what is left.
+template <class V, int word>
+void run_paired(const Panel& p) {
+  constexpr int unit = 64 / word;
+  int64_t c = 0;
+  if (p.rows == 2 * unit) c = walk_tiles<V, word, 2>(p, pairs_of<V, word>(p.dst, p.dst_of_column));
+  Panel upper = p;
+  upper.rows = p.rows < unit ? p.rows : unit;
+  upper.next_of_row = upper.after_of_row = nullptr;
+  if (c == 0) {
+    p.stage->ready = false;
+    run_streamed<V, word>(upper);
+  } else {
+    run_edge<V, word, true>(p, Rows<V, word>(p, 0).at, 0, c, 64);
+  }
+  if (p.rows > unit) run_edge<V, word, true>(p, Rows<V, word>(p, 1).at, 1, c, (p.rows - unit) * word);
+}
+
 template <class V, int word>
 PanelKernels panel_kernels_of() {
-  if constexpr (V::lanes == 4) return {run_cached<V, word>, run_streamed<V, word>, nullptr, run_uniform<V, word>};
-  else return {run_cached<V, word>, run_cached<V, word>, nullptr, nullptr};
+  if constexpr (V::lanes == 4)
+    return {run_cached<V, word>, run_streamed<V, word>, run_paired<V, word>, nullptr, run_uniform<V, word>};
+  else
+    return {run_cached<V, word>, run_cached<V, word>, nullptr, nullptr, nullptr};
 }
 
 template <class V>

@@ -62,11 +62,12 @@ int64_t measure_streamed_bytes(char* dst, const char* src, int64_t most) {
 
 constexpr int64_t page_bytes = 4096, most_pages = 4096;
 
-// A line to each of so many pages in turns; nanoseconds for one of them.
-double ns_per_line(char* dst, const char* line, int64_t pages) {
+// So many lines to each of so many pages in turns; nanoseconds for one line.
+double ns_per_line(char* dst, const char* src, int64_t pages, int64_t lines = 1) {
+  const int64_t bytes = lines * line_bytes;
   return best_seconds([&] {
-    for (int64_t at = 0; at < page_bytes; at += line_bytes)
-      for (int64_t page = 0; page < pages; ++page) copy_streamed(dst + page * page_bytes + at, line, 2 * line_bytes);
+    for (int64_t at = 0; at < page_bytes; at += bytes)
+      for (int64_t page = 0; page < pages; ++page) copy_streamed(dst + page * page_bytes + at, src, bytes);
     streaming_fence();
   }) * 1e9 / static_cast<double>(pages * page_bytes / line_bytes);
 }
@@ -77,6 +78,10 @@ int64_t measure_store_pages(char* dst, const char* src) {
   int64_t pages = 256;
   while (pages < most_pages / 2 && ns_per_line(dst, src, 2 * pages) < 1.25 * few) pages *= 2;
   return pages;
+}
+
+bool measure_pairs(char* dst, const char* src) {
+  return ns_per_line(dst, src, 1024, 1) > 1.4 * ns_per_line(dst, src, 1024, 2);
 }
 
 double measure_region_ns(double guess) {
@@ -102,6 +107,7 @@ Costs measure_costs(const Costs& guess) {
   if (dst == nullptr || src == nullptr) return guess;
   costs.streamed_bytes = measure_streamed_bytes(dst.get(), src.get(), most);
   costs.store_pages = measure_store_pages(dst.get(), src.get());
+  costs.pairs = measure_pairs(dst.get(), src.get());
   costs.region_ns = measure_region_ns(guess.region_ns);
   costs.bytes_per_ns = measure_bytes_per_ns(dst.get(), src.get(), guess.l2_bytes);
   costs.measured = true;
