@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t enough_column_bytes = 1024, enough_row_bytes = 512;
 constexpr int64_t short_column_bytes = 256, short_row_bytes = 256;
 constexpr int64_t page_bytes = 4096, small_bytes = 24 << 10;
-// Rows so far apart, or multiples of it, compete for the same sets of L2.
-constexpr int64_t competing_step = 64 << 10;
+// Rows so far apart, or multiples of it, compete for the same sets of L2, which has few more than 16 ways.
+constexpr int64_t competing_step = 64 << 10, competing_rows = 32;
 constexpr int few_threads = 4;
 
 bool is_word(int64_t bytes) {
@@ -124,13 +124,17 @@ int64_t choose_strip(const TileSchedule& schedule, const Policy& policy) {
   return even_part(schedule.column_count, limit, lines * line_bytes / schedule.word);
 }
 
-// What the hardware fetches beyond the end of a strip, up to the end of the page, should still be in the
-// cache when the next strip is walked: then a task has no more than the policy's chunk of rows.
-bool leaves_lines_behind(const TileSchedule& schedule) {
+// The hardware fetches ahead up to the end of a page: in some strips that is never too far.
+bool ends_with_pages(const TileSchedule& schedule) {
   const auto in_pages = [](const Loop& loop) { return loop.src_step % page_bytes == 0; };
-  const bool ends_with_pages = schedule.strip * schedule.word % page_bytes == 0 &&
-                               std::all_of(schedule.rows.begin(), schedule.rows.end(), in_pages);
-  return schedule.store == TileSchedule::Store::streamed && schedule.strips() > 1 && !ends_with_pages;
+  return schedule.strip * schedule.word % page_bytes == 0 &&
+         std::all_of(schedule.rows.begin(), schedule.rows.end(), in_pages);
+}
+
+// What is fetched beyond the end of a strip should still be in the cache when the next strip is walked: then
+// a task has no more than the policy's chunk of rows.
+bool leaves_lines_behind(const TileSchedule& schedule) {
+  return schedule.store == TileSchedule::Store::streamed && schedule.strips() > 1 && !ends_with_pages(schedule);
 }
 
 // All rows that may be.
@@ -139,19 +143,24 @@ int64_t choose_chunk(const TileSchedule& schedule, const Policy& policy) {
   return even_part(schedule.row_count, limit, schedule.panel_rows());
 }
 
+bool compete(const Loop& rows) { return rows.src_step % competing_step == 0; }
+
 // Pairs of lines ask for twice as many rows at once, which go through tiles in L1: worth it where the
-// hardware does not follow the rows anyway, their strips being short, or where it stores pairs faster.
+// hardware does not follow the rows well anyway, or where it stores pairs faster, but not where rows are
+// no whole lines.
 int choose_depth(const TileSchedule& schedule, int64_t bytes, const Policy& policy) {
-  const int64_t word = schedule.word, strip_bytes = schedule.strip * word;
-  if (schedule.store != TileSchedule::Store::streamed || !schedule.aligned) return 1;
-  if (schedule.row_count * word < 2 * line_bytes || strip_bytes < paired_width(static_cast<int>(word))) return 1;
-  if (bytes < policy.memory_bytes) return 1;
-  if (!policy.pairs) return word >= 4 && strip_bytes <= page_bytes / 2 ? 2 : 1;
+  const int64_t word = schedule.word;
+  if (schedule.store != TileSchedule::Store::streamed) return 1;
+  if (schedule.row_count * word < 2 * line_bytes) return 1;
+  if (schedule.strip * word < paired_width(static_cast<int>(word)) || bytes < policy.memory_bytes) return 1;
+  const auto in_lines = [](const Loop& loop) { return loop.src_step % line_bytes == 0; };
+  if (!std::all_of(schedule.rows.begin(), schedule.rows.end(), in_lines)) return 1;
+  if (!policy.pairs) return word >= 4 && !ends_with_pages(schedule) ? 2 : 1;
   // 64 and 128 rows at once are more than a few threads, which wait for reads, can afford.
   if (word < 4 && threads_for(bytes, policy) <= few_threads) return 1;
   // Columns that share pages are stored fast enough, and competing rows are better few.
   const bool near = magnitude(schedule.columns.front().dst_step) < page_bytes;
-  return near && schedule.rows.front().src_step % competing_step == 0 ? 1 : 2;
+  return near && compete(schedule.rows.front()) ? 1 : 2;
 }
 
 }  // namespace
@@ -173,6 +182,7 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.store = choose_store(schedule, bytes, policy);
   schedule.strip = choose_strip(schedule, policy);
   schedule.depth = choose_depth(schedule, bytes, policy);
+  schedule.soon = policy.pairs && compete(schedule.rows.front()) && schedule.panel_rows() >= competing_rows;
   schedule.chunk = choose_chunk(schedule, policy);
   return schedule;
 }

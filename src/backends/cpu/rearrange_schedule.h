@@ -46,6 +46,7 @@ struct TileSchedule {
   Store store = Store::cached;
   bool aligned = false;  // every dst step outside of a run is a multiple of a line
   int depth = 1;         // lines of each column that are written together: 1 or 2
+  bool soon = false;     // of pairs: what is asked for has to be read soon, since rows compete
 
   int64_t strips() const { return (column_count + strip - 1) / strip; }
   int64_t chunks() const { return (row_count + chunk - 1) / chunk; }

@@ -104,7 +104,7 @@ void expect_limits(const TileSchedule& s) {
   EXPECT_LE(s.strip, max_strip);
   EXPECT_TRUE(s.chunk == s.row_count || s.chunk % (s.depth * unit) == 0);
   if (s.depth == 2) {
-    EXPECT_TRUE(s.store == TileSchedule::Store::streamed && s.aligned && s.row_count >= 2 * unit);
+    EXPECT_TRUE(s.store == TileSchedule::Store::streamed && s.row_count >= 2 * unit);
     EXPECT_GE(s.strip * s.word, paired_width(static_cast<int>(s.word)));
   }
   if (s.store == TileSchedule::Store::staged) {
@@ -202,8 +202,10 @@ TEST(RearrangeSchedule, PairsOfLinesWhereTheyAreWorthIt) {
   Policy policy{2, 1 << 18, 1 << 20};
   EXPECT_EQ(1, depth_of("rearrange f32 8192x8192 perm=1,0", policy));
   EXPECT_EQ(2, depth_of("rearrange f32 384x384x384 perm=0,2,1", policy));  // short strips
+  EXPECT_EQ(2, depth_of("rearrange f32 1024x8000 perm=1,0", policy));      // rows that begin within pages
   EXPECT_EQ(1, depth_of("rearrange f32 20x384x384 perm=0,2,1", policy));   // in the cache
-  EXPECT_EQ(1, depth_of("rearrange f32 384x385x400 perm=0,2,1", policy));  // skewed
+  EXPECT_EQ(2, depth_of("rearrange f32 384x385x400 perm=0,2,1", policy));  // skewed
+  EXPECT_EQ(1, depth_of("rearrange f32 384x400x385 perm=0,2,1", policy));  // rows that are no whole lines
   policy.pairs = true;
   EXPECT_EQ(2, depth_of("rearrange f32 8192x8192 perm=1,0", policy));
   EXPECT_EQ(1, depth_of("rearrange f16 8192x8192 perm=1,0", policy));

@@ -188,11 +188,11 @@ TEST_F(CpuRearrange, TransposesOfAllSizesAndMisalignments) {
 // Dst misaligned by whole elements: the skewed kernels.
 TEST_F(CpuRearrange, SkewedStreams) {
   for (const char* dtype : {"u8", "f16", "f32", "f64", "c128"})
-    for (int at = 0; at <= 64; at += 1 + at % 3) {
-      const std::string text = std::string("rearrange ") + dtype +
-                               " 333x37 perm=1,0 dst_at=" + std::to_string(at);
-      ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text)));
-    }
+    for (const char* shape : {" 333x37", " 333x192"})  // 192: rows of whole lines, and so pairs of lines, too
+      for (int at = 0; at <= 64; at += 1 + at % 3) {
+        const std::string text = std::string("rearrange ") + dtype + shape + " perm=1,0 dst_at=" + std::to_string(at);
+        ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text)));
+      }
 }
 
 std::string text_of(const std::string& head, int64_t dst_at, int64_t src_at) {
@@ -273,7 +273,8 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange u8 1024x1152 perm=1,0", "rearrange u8 1088x640 perm=1,0", "rearrange f16 1056x1024 perm=1,0",
         "rearrange f32 1024x1072 perm=1,0", "rearrange f32 2x528x64 perm=0,2,1", "rearrange f64 504x520 perm=1,0",
         "rearrange c128 260x288 perm=1,0", "rearrange f32 296x500 dst=1,304", "rearrange f32 312x500 dst=1,320",
-        "rearrange u8 700x300 dst=1,704", "rearrange f16 340x200 dst=1,352", "rearrange f64 75x96 dst=1,80"})
+        "rearrange u8 700x300 dst=1,704", "rearrange f32 3001x320 perm=1,0", "rearrange f16 2501x320 perm=1,0",
+        "rearrange u8 2601x320 perm=1,0", "rearrange f16 340x200 dst=1,352", "rearrange f64 75x96 dst=1,80"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
 }
 

@@ -45,8 +45,7 @@ class Tiles final : public Kernel {
       const auto address = reinterpret_cast<uintptr_t>(dst);
       const auto unit = static_cast<uintptr_t>(schedule_.word < 4 ? schedule_.word : 4);
       if (schedule_.aligned && address % line_bytes == 0)
-        return run_direct(schedule_.depth == 2 && kernels_.paired ? kernels_.paired : kernels_.streamed, dst, src,
-                          begin, end);
+        return run_direct(in_pairs(kernels_.paired) ? kernels_.paired : kernels_.streamed, dst, src, begin, end);
       if (kernels_.skewed != nullptr && address % unit == 0)
         return run_skewed(dst, src, begin, end);
       run_direct(kernels_.cached, dst, src, begin, end);
@@ -54,6 +53,8 @@ class Tiles final : public Kernel {
   }
 
  private:
+  bool in_pairs(PanelKernel kernel) const { return schedule_.depth == 2 && kernel != nullptr; }
+
   // Calls body(strip's first column, columns, first row, rows, outer offsets) for a range of panels, as
   // many of one strip and chunk at a time as the range has.
   template <class Body>
@@ -141,7 +142,7 @@ class Tiles final : public Kernel {
 
   // One task: panel after panel down the rows, the lines of the next ones being fetched meanwhile.
   void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows) const {
-    const int64_t depth = kernel == kernels_.paired ? 2 : 1, unit = depth * line_bytes / schedule_.word;
+    const int64_t depth = kernel == kernels_.paired || kernel == kernels_.skewed_pairs ? 2 : 1, unit = depth * line_bytes / schedule_.word;
     const int64_t panels = ceil_div(rows, unit);
     const bool fetches = schedule_.store != Store::cached;
     int64_t offsets[3][2 * line_bytes];  // of panel i in i % 3
@@ -180,6 +181,7 @@ class Tiles final : public Kernel {
       panel.src = src + outer.src + column * schedule_.word;
       panel.columns = count;
       panel.stage = &stage;
+      panel.soon = schedule_.soon;
       stage.ready = false;
       run_panels(kernel, panel, row, rows);
     });
@@ -191,6 +193,7 @@ class Tiles final : public Kernel {
   void run_skewed(char* dst, const char* src, int64_t begin, int64_t end) const {
     alignas(line_bytes) char carry[max_strip * line_bytes];
     const int64_t unit = line_bytes / schedule_.word;
+    const PanelKernel kernel = in_pairs(kernels_.skewed_pairs) ? kernels_.skewed_pairs : kernels_.skewed;
     Columns columns;
     Stage stage;
     for_tasks(begin, end, [&](int64_t column, int64_t count, int64_t row, int64_t rows,
@@ -202,6 +205,7 @@ class Tiles final : public Kernel {
       panel.src = src + outer.src + column * schedule_.word;
       panel.columns = count;
       panel.stage = &stage;
+      panel.soon = schedule_.soon;
       stage.ready = false;
       panel.carry = carry;
       if (row > 0) {
@@ -209,7 +213,7 @@ class Tiles final : public Kernel {
         above.unwritten = true;
         run_panels(kernels_.skewed, above, row - unit, unit);
       }
-      run_panels(kernels_.skewed, panel, row, rows);
+      run_panels(kernel, panel, row, rows);
     });
     streaming_fence();
   }

@@ -121,14 +121,23 @@ struct Avx2 {
   }
 };
 
+template <int word>
+PanelKernels with_skewed() {
+  PanelKernels kernels = panel_kernels_of<Avx2, word>();
+  kernels.skewed = run_skewed<Avx2, word>;
+  kernels.skewed_pairs = run_skewed_pairs<Avx2, word>;
+  return kernels;
+}
+
 }  // namespace
 
 PanelKernels panel_kernels_avx2(int word) {
-  PanelKernels kernels = panel_kernels_for<Avx2>(word);
-  if (word == 4) kernels.skewed = run_skewed<Avx2, 4>;
-  if (word == 8) kernels.skewed = run_skewed<Avx2, 8>;
-  if (word == 16) kernels.skewed = run_skewed<Avx2, 16>;
-  return kernels;
+  switch (word) {
+    case 4: return with_skewed<4>();
+    case 8: return with_skewed<8>();
+    case 16: return with_skewed<16>();
+    default: return panel_kernels_for<Avx2>(word);
+  }
 }
 
 }  // namespace infini::cpu

@@ -108,6 +108,7 @@ template <int word>
 PanelKernels with_skewed() {
   PanelKernels kernels = panel_kernels_of<Avx512, word>();
   kernels.skewed = run_skewed<Avx512, word>;
+  kernels.skewed_pairs = run_skewed_pairs<Avx512, word>;
   return kernels;
 }
 

@@ -39,6 +39,7 @@ struct Panel {
   Stage* stage;     // streaming
   char* carry;      // streaming with a skew: 64 bytes per column, 64-byte aligned
   bool first, last;  // the first or last panel of its columns' runs in dst
+  bool soon;         // streaming in pairs: what is asked for has to be read soon
   bool unwritten;    // streaming with a skew: only to be carried, since others write it
 
   int64_t column(int64_t c) const { return dst_of_column ? dst_of_column[c] : c * column_step; }
@@ -69,6 +70,7 @@ struct PanelKernels {
   // from this panel and the one before it, which waits in `carry`; see tile_skewed.h. Null where not
   // offered.
   PanelKernel skewed = nullptr;
+  PanelKernel skewed_pairs = nullptr;  // the same, two lines of each column together
   TileKernel uniform = nullptr;  // or null
 };
 

@@ -244,9 +244,9 @@ void run_paired(const Panel& p) {
 template <class V, int word>
 PanelKernels panel_kernels_of() {
   if constexpr (V::lanes == 4)
-    return {run_cached<V, word>, run_streamed<V, word>, run_paired<V, word>, nullptr, run_uniform<V, word>};
+    return {run_cached<V, word>, run_streamed<V, word>, run_paired<V, word>, nullptr, nullptr, run_uniform<V, word>};
   else
-    return {run_cached<V, word>, run_cached<V, word>, nullptr, nullptr, nullptr};
+    return {run_cached<V, word>, run_cached<V, word>, nullptr, nullptr, nullptr, nullptr};
 }
 
 template <class V>

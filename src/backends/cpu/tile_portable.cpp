@@ -18,7 +18,7 @@ void run_panel_plain(const Panel& p) {
 
 template <int word>
 PanelKernels plain() {
-  return {run_panel_plain<word>, run_panel_plain<word>, nullptr, nullptr, nullptr};
+  return {run_panel_plain<word>, run_panel_plain<word>, nullptr, nullptr, nullptr, nullptr};
 }
 
 }  // namespace

@@ -47,4 +47,42 @@ void run_skewed(const Panel& p) {
   run_skewed_edge<V, word>(p, walk_streamed<V, word, true>(p, emit));
 }
 
+// What is left of two lines' rows beside whole tiles, one line after the other.
+template <class V, int word>
+void run_skewed_pairs_edge(const Panel& p, int64_t begin) {
+  constexpr int unit = 64 / word;
+  Panel upper = p;
+  upper.rows = p.rows < unit ? p.rows : unit;
+  upper.last = p.last && p.rows <= unit;
+  run_skewed_edge<V, word>(upper, begin);
+  if (p.rows <= unit) return;
+  Panel lower = p;
+  lower.dst += line_bytes;
+  lower.src_of_row += unit;
+  lower.rows -= unit;
+  lower.first = false;
+  run_skewed_edge<V, word>(lower, begin);
+}
+
+// Only every second line is carried.
+template <class V, int word>
+void run_skewed_pairs(const Panel& p) {
+  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  if (p.first || p.last || p.unwritten) return run_skewed_pairs_edge<V, word>(p, 0);
+  const auto emit = [dst = p.dst, column = p.dst_of_column, carry = p.carry](
+                        int64_t c, const typename V::type* v, auto between) {
+    for (int k = 0; k < L; ++k) {
+      char* to = dst + column[c + k];
+      const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) & 63);
+      const auto before = V::load(carry + (c + k) * line_bytes);
+      between(2 * k);
+      V::stream(to - skew, V::template joined<unit>(before, v[k], skew));
+      between(2 * k + 1);
+      V::store(carry + (c + k) * line_bytes, v[L + k]);
+      V::stream(to - skew + line_bytes, V::template joined<unit>(v[k], v[L + k], skew));
+    }
+  };
+  run_skewed_pairs_edge<V, word>(p, walk_tiles<V, word, 2>(p, emit));
+}
+
 }  // namespace infini::cpu

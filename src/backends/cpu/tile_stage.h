@@ -12,14 +12,16 @@
 
 namespace infini::cpu {
 
-template <class V, int word, int depth, int width>  // depth: lines of each column, width: bytes of each row
+// depth: lines of each column; width: bytes of each row; ahead: lines from asking for one to reading it.
+template <class V, int word, int depth, int width, int ahead>
 struct StagedTile {
   static constexpr int L = 16 / word;
   static constexpr int columns = width / word;
   static constexpr int lines = depth * columns;  // read, and as many written
   static constexpr int per_row = width / 64;
-  static constexpr int ahead = 64;  // lines from asking for one to reading it
-  static_assert(lines * 64 <= Stage::tile_bytes && ahead <= lines && ahead % L == 0);
+  // Of many rows not even what is asked for stays in L1 until it is read.
+  static constexpr int locality = word < 4 ? 2 : 3;
+  static_assert(lines * 64 <= Stage::tile_bytes && ahead <= lines);
 
   struct Place {
     const char* src;
@@ -32,7 +34,7 @@ struct StagedTile {
   // (One function: g++ removes calls of one that only prefetches.)
   [[gnu::always_inline]] static void read_and_fetch(char* tile, const Place& next, const Place& after, int i) {
     const int j = i + ahead;
-    __builtin_prefetch((j < lines ? next.line(j) : after.line(j - lines)) + 63, 0, 3);
+    __builtin_prefetch((j < lines ? next.line(j) : after.line(j - lines)) + 63, 0, locality);
     read(tile, next, i);
   }
   // Block b, transposed: L vectors for the columns' upper lines, then as many for the lower ones.
@@ -50,9 +52,9 @@ struct StagedTile {
 
 // Calls emit(first column, vectors of L columns, between) for whole tiles of a panel that has all its
 // rows; emit calls between(i) before it writes line i of them. Returns the columns that were done.
-template <class V, int word, int depth, int width, class Emit>
+template <class V, int word, int depth, int width, int ahead = 64, class Emit>
 inline int64_t walk_tiles_of(const Panel& p, Emit emit) {
-  using Tile = StagedTile<V, word, depth, width>;
+  using Tile = StagedTile<V, word, depth, width, ahead>;
   using Place = typename Tile::Place;
   const int64_t tiles = p.columns / Tile::columns;
   // Tile t from the panel's beginning; where nothing comes any more, something harmless.
@@ -89,8 +91,10 @@ template <class V, int word, int depth, class Emit>
 inline int64_t walk_tiles(const Panel& p, Emit emit) {
   constexpr int width = depth == 1 ? 256 : paired_width(word);
   const int64_t bytes = p.columns * word;
-  if constexpr (word == 4)
+  if constexpr (word == 4 && depth == 2) {
     if (bytes == 256) return walk_tiles_of<V, word, depth, 256>(p, emit);
+    if (bytes >= width && p.soon) return walk_tiles_of<V, word, depth, width, 16>(p, emit);
+  }
   if (bytes >= width) return walk_tiles_of<V, word, depth, width>(p, emit);
   if constexpr (depth == 1)
     if (bytes >= 128) return walk_tiles_of<V, word, depth, 128>(p, emit);
