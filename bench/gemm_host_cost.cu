@@ -122,5 +122,5 @@ void compare(size_t n) {
 }  // namespace
 
 int main() {
-  for (const size_t n : {size_t{8}, size_t{128}, size_t{512}, size_t{640}}) compare(n);
+  for (const size_t n : {size_t{8}, size_t{128}, size_t{512}, size_t{1024}, size_t{2048}}) compare(n);
 }

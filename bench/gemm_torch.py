@@ -29,9 +29,14 @@ def cases():
             yield dtype, 1, m, 14336, 4096, "nt"
         yield dtype, 32, 64, 96, 128, "nn"
         yield dtype, 256, 128, 128, 64, "nn"
+    mid = (384, 512, 576, 640, 704, 768, 832, 896, 960, 1152, 1280)
     for dtype in ("bf16", "f16", "f32", "f64"):  # what one launch of our own does
-        for n in (8, 64, 128) + ((256,) if dtype != "f64" else ()) + ((384, 512) if "16" in dtype else ()):
+        for n in (8, 64, 128) + ((256,) if dtype != "f64" else ()) + (mid if "16" in dtype else ()):
             yield dtype, 1, n, n, n, "nn"
+    for dtype in ("bf16", "f16"):
+        yield dtype, 8, 256, 256, 256, "nn"
+        yield dtype, 16, 256, 256, 512, "nt"
+        yield dtype, 1, 640, 640, 640, "nt"
     for m, n, k in ((1024,) * 3, (4096,) * 3, (1, 14336, 4096), (512, 4096, 4096)):
         yield "f32", 1, m, n, k, "nn"
     yield "f64", 1, 4096, 4096, 4096, "nn"

@@ -87,8 +87,8 @@ TEST_F(GemmConformance, OnACreatedStream) {
 
 // A matrix whose elements depend on their indices alone: ±[0.5, 2) with random mantissas, as f16, bf16
 // or f32 lie in memory.
-harness::Image matrix(const Layout& layout, uint64_t seed) {
-  harness::Image image(layout, 0);
+harness::Image matrix(const Layout& layout, int64_t misalignment, uint64_t seed) {
+  harness::Image image(layout, misalignment);
   const int64_t bytes = dtype_bytes(layout.dtype);
   const uint32_t low = layout.dtype == INFINI_DTYPE_F16    ? 0x3800
                        : layout.dtype == INFINI_DTYPE_BF16 ? 0x3f00
@@ -107,7 +107,8 @@ harness::Image matrix(const Layout& layout, uint64_t seed) {
 }
 
 std::vector<char> product_of(const Gemm& gemm, const harness::GemmProblem& p, uint64_t seed) {
-  const harness::Image a = matrix(p.a, seed), b = matrix(p.b, seed + (1 << 20)), c = matrix(p.c, seed + (2 << 20));
+  const harness::Image a = matrix(p.a, p.a_at, seed), b = matrix(p.b, p.b_at, seed + (1 << 20)),
+                       c = matrix(p.c, 0, seed + (2 << 20));
   const harness::DeviceImage on_a(a), on_b(b), on_c(c);
   void* workspace = nullptr;
   EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtMalloc(&workspace, gemm.workspace_bytes() + 64));
@@ -132,7 +133,7 @@ TEST_F(GemmConformance, EqualArithmeticGivesEqualBits) {
     for (const char* candidate : {"", "small"}) {
       if (*candidate != 0 && (forced || current_device().kind() != INFINI_DEVICE_NVIDIA)) continue;
       if (*candidate != 0) setenv("INFINI_GEMM", candidate, 1);
-      for (const char* how : {"", " a=t", " b=t", " a=t b=t"}) {
+      for (const char* how : {"", " a=t", " b=t", " a=t b=t", " b=t a_at=4 b_at=12"}) {
         const auto p = harness::parse_gemm(text + how);
         const Gemm gemm(current_device(), p.c, p.a, p.b);
         if (gemm.arithmetic().empty()) continue;

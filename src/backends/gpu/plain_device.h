@@ -36,14 +36,28 @@ inline constexpr int least_plane_bytes = 8 * 1024;
 // How many threads a processor can hold is not known: launch bounds ask for one block.
 inline constexpr int threads_per_processor = 256;
 
-inline Status launch_early(const void* kernel, unsigned blocks, unsigned threads,
-                           const void** arguments, size_t shared_bytes, Stream stream) {
+// Asking is cheaper than telling.
+inline Status set_device(int id) {
+  int current = -1;
+  return VENDOR(GetDevice)(&current) == success && current == id ? success : VENDOR(SetDevice)(id);
+}
+
+// A kernel that is ready to be launched, early or not: all that can be known beforehand.
+struct ReadyKernel {
+  const void* address;
+  bool early;  // may begin while the work before it ends; waits by itself before it touches memory
+};
+
+inline ReadyKernel make_ready(const void* kernel, bool early) { return {kernel, early}; }
+
+inline Status launch(const ReadyKernel& kernel, unsigned blocks, unsigned threads,
+                     const void** arguments, size_t shared_bytes, Stream stream) {
 #ifdef SIMT_EMULATOR
-  return simtLaunchKernelEarly(kernel, dim3(blocks), dim3(threads), const_cast<void**>(arguments),
-                               shared_bytes, stream);
-#else
-  return launch(kernel, blocks, threads, arguments, shared_bytes, stream);
+  if (kernel.early)
+    return simtLaunchKernelEarly(kernel.address, dim3(blocks), dim3(threads),
+                                 const_cast<void**>(arguments), shared_bytes, stream);
 #endif
+  return launch(kernel.address, blocks, threads, arguments, shared_bytes, stream);
 }
 
 inline Status divide_memory_evenly(const void*) { return success; }

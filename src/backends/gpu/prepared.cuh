@@ -37,36 +37,38 @@ Kernel<Schedule> for_unit(const Kernel<Schedule>* kernels, int unit) {
   return *kernels;
 }
 
-// launch, or launch_early where the device can: all kernels wait for their predecessor by
-// themselves.
-using Launcher = decltype(&launch);
+// `early` where the device can begin before the kernel's predecessor has ended: all kernels wait
+// for it by themselves.
+template <class Schedule>
+ReadyKernel ready(Kernel<Schedule> kernel, bool early) {
+  return make_ready(kernel_address(kernel), early);
+}
 
 // Launches need no planning: the schedule is a kernel argument.
 template <class Schedule>
-void start(Launcher launcher, const char* name, Kernel<Schedule> kernel, uint32_t blocks,
-           int threads, uint32_t shared_bytes, const Schedule& schedule, void* dst, const void* src,
+void start(const char* name, const ReadyKernel& kernel, uint32_t blocks, int threads,
+           uint32_t shared_bytes, const Schedule& schedule, void* dst, const void* src,
            void* stream) {
   const void* arguments[] = {&schedule, &dst, &src};
-  check(launcher(kernel_address(kernel), blocks, static_cast<unsigned>(threads), arguments,
-                 shared_bytes, static_cast<Stream>(stream)),
+  check(launch(kernel, blocks, static_cast<unsigned>(threads), arguments, shared_bytes,
+               static_cast<Stream>(stream)),
         "cannot launch rearrange candidate ", name);
 }
 
 // Whether rows lie equally on both sides is known when the addresses are.
 class Rows final : public Prepared {
  public:
-  Rows(const RowSchedule& even, const ShiftSchedule& shifted, Launcher launcher)
+  Rows(const RowSchedule& even, const ShiftSchedule& shifted, bool early)
       : even_(even),
         shifted_(shifted),
-        launcher_(launcher),
-        move_even_(for_unit(even_kernels, even.unit)),
-        move_shifted_(for_unit(shifted_kernels, shifted.unit)) {}
+        move_even_(ready(for_unit(even_kernels, even.unit), early)),
+        move_shifted_(ready(for_unit(shifted_kernels, shifted.unit), early)) {}
   void run(void* dst, const void* src, void* stream) const override {
     if (rows_shift(even_, reinterpret_cast<uintptr_t>(dst), reinterpret_cast<uintptr_t>(src)))
-      start(launcher_, "rows", move_shifted_, shifted_.blocks, shift_threads, shifted_.shared_bytes,
-            shifted_, dst, src, stream);
+      start("rows", move_shifted_, shifted_.blocks, shift_threads, shifted_.shared_bytes, shifted_,
+            dst, src, stream);
     else
-      start(launcher_, "rows", move_even_, even_.blocks, row_threads, 0, even_, dst, src, stream);
+      start("rows", move_even_, even_.blocks, row_threads, 0, even_, dst, src, stream);
   }
   int alignment() const override { return even_.unit; }
   const char* candidate() const override { return "rows"; }
@@ -81,24 +83,22 @@ class Rows final : public Prepared {
       move_shifted<1>, move_shifted<2>, move_shifted<4>, move_shifted<8>, move_shifted<16>};
   RowSchedule even_;
   ShiftSchedule shifted_;
-  Launcher launcher_;
-  Kernel<RowSchedule> move_even_;
-  Kernel<ShiftSchedule> move_shifted_;
+  ReadyKernel move_even_, move_shifted_;
 };
 
 class Tiles final : public Prepared {
  public:
-  Tiles(const TileSchedule& schedule, Launcher launcher)
+  Tiles(const TileSchedule& schedule, bool early)
       : schedule_(schedule),
-        launcher_(launcher),
-        kernel_(kernel_for(schedule, schedule.gather)),
-        kernel_for_any_base_(kernel_for(schedule, std::min(schedule.gather, Gather::prepared))) {}
+        kernel_(ready(kernel_for(schedule, schedule.gather), early)),
+        kernel_for_any_base_(
+            ready(kernel_for(schedule, std::min(schedule.gather, Gather::prepared)), early)) {}
   void run(void* dst, const void* src, void* stream) const override {
     const bool allowed =
         bases_allow(schedule_.gather, reinterpret_cast<uintptr_t>(dst) + schedule_.dst_offset,
                     reinterpret_cast<uintptr_t>(src) + schedule_.src_offset);
-    start(launcher_, "tile", allowed ? kernel_ : kernel_for_any_base_, schedule_.tiles,
-          tile_threads, schedule_.shared_bytes, schedule_, dst, src, stream);
+    start("tile", allowed ? kernel_ : kernel_for_any_base_, schedule_.tiles, tile_threads,
+          schedule_.shared_bytes, schedule_, dst, src, stream);
   }
   int alignment() const override { return schedule_.unit; }
   const char* candidate() const override { return "tile"; }
@@ -125,8 +125,7 @@ class Tiles final : public Prepared {
   }
 
   TileSchedule schedule_;
-  Launcher launcher_;
-  Kernel<TileSchedule> kernel_, kernel_for_any_base_;
+  ReadyKernel kernel_, kernel_for_any_base_;
 };
 
 // A schedule that one kernel runs.
@@ -140,13 +139,13 @@ class Scheduled final : public Prepared {
     int threads;
     uint32_t shared_bytes;
     int alignment;
-    Launcher launcher;
+    bool early;
   };
   Scheduled(const Schedule& schedule, const Launch& launch)
-      : schedule_(schedule), launch_(launch) {}
+      : schedule_(schedule), launch_(launch), kernel_(ready(launch.kernel, launch.early)) {}
   void run(void* dst, const void* src, void* stream) const override {
-    start(launch_.launcher, launch_.name, launch_.kernel, launch_.blocks, launch_.threads,
-          launch_.shared_bytes, schedule_, dst, src, stream);
+    start(launch_.name, kernel_, launch_.blocks, launch_.threads, launch_.shared_bytes, schedule_,
+          dst, src, stream);
   }
   int alignment() const override { return launch_.alignment; }
   const char* candidate() const override { return launch_.name; }
@@ -155,6 +154,7 @@ class Scheduled final : public Prepared {
  private:
   Schedule schedule_;
   Launch launch_;
+  ReadyKernel kernel_;
 };
 
 template <bool rows_even>
@@ -166,14 +166,14 @@ inline constexpr Kernel<TransposeSchedule> transpose_by_words[] = {move_transpos
                                                                    move_transposed<2, true, true>};
 
 inline std::unique_ptr<Prepared> prepare(const TransposeSchedule& s, bool bases_aligned,
-                                         Launcher launcher) {
+                                         bool early) {
   const auto* kernels = s.by_words    ? transpose_by_words
                         : s.rows_even ? transpose_kernels<true>
                                       : transpose_kernels<false>;
   return std::make_unique<Scheduled<TransposeSchedule>>(
       s, Scheduled<TransposeSchedule>::Launch{"transpose", for_unit(kernels, s.unit), s.tiles,
                                               transpose_threads, s.shared_bytes,
-                                              bases_aligned ? vector_bytes : s.unit, launcher});
+                                              bases_aligned ? vector_bytes : s.unit, early});
 }
 
 template <int planes, bool joins>
@@ -189,47 +189,45 @@ Kernel<PlanesSchedule> planes_kernel(const PlanesSchedule& s) {
                   s.unit);
 }
 
-inline std::unique_ptr<Prepared> prepare(const PlanesSchedule& s, Launcher launcher) {
+inline std::unique_ptr<Prepared> prepare(const PlanesSchedule& s, bool early) {
   return std::make_unique<Scheduled<PlanesSchedule>>(
       s, Scheduled<PlanesSchedule>::Launch{
              "planes", s.joins ? planes_kernel<true>(s) : planes_kernel<false>(s), s.blocks,
-             plane_threads, s.shared_bytes, vector_bytes, launcher});
+             plane_threads, s.shared_bytes, vector_bytes, early});
 }
 
 inline constexpr Kernel<ScatterSchedule> scatter_kernels[] = {move_scattered<1>, move_scattered<2>,
                                                               move_scattered<4>, move_scattered<8>};
 
-inline std::unique_ptr<Prepared> prepare(const ScatterSchedule& s, Launcher launcher) {
+inline std::unique_ptr<Prepared> prepare(const ScatterSchedule& s, bool early) {
   return std::make_unique<Scheduled<ScatterSchedule>>(
       s, Scheduled<ScatterSchedule>::Launch{"scatter", for_unit(scatter_kernels, s.unit), s.blocks,
-                                            scatter_threads, 0, s.unit, launcher});
+                                            scatter_threads, 0, s.unit, early});
 }
 
 inline constexpr Kernel<GenericSchedule> generic_kernels[] = {
     move_units<1>, move_units<2>, move_units<4>, move_units<8>, move_units<16>};
 
-inline std::unique_ptr<Prepared> prepare(const GenericSchedule& s, Launcher launcher) {
+inline std::unique_ptr<Prepared> prepare(const GenericSchedule& s, bool early) {
   return std::make_unique<Scheduled<GenericSchedule>>(
       s, Scheduled<GenericSchedule>::Launch{"generic", for_unit(generic_kernels, s.unit), s.blocks,
-                                            generic_threads, 0, s.unit, launcher});
+                                            generic_threads, 0, s.unit, early});
 }
 
 class Tiny final : public Prepared {
  public:
-  Tiny(const TinySchedule& schedule, const RearrangePlan& plan, Launcher launcher)
+  Tiny(const TinySchedule& schedule, const RearrangePlan& plan, bool early)
       : schedule_(schedule),
-        kernel_(for_unit(kernels, schedule.unit)),
-        launcher_(launcher),
+        kernel_(ready(for_unit(kernels, schedule.unit), early)),
         dst_offset_(plan.dst_offset),
         src_offset_(plan.src_offset) {
-    check(divide_memory_evenly(kernel_address(kernel_)),
+    check(divide_memory_evenly(kernel_address(for_unit(kernels, schedule.unit))),
           "cannot prepare rearrange candidate tiny");
   }
   void run(void* dst, const void* src, void* stream) const override {
     char* to = static_cast<char*>(dst) + dst_offset_;
     const char* from = static_cast<const char*>(src) + src_offset_;
-    start(launcher_, "tiny", kernel_, schedule_.blocks, tiny_threads, 0, schedule_, to, from,
-          stream);
+    start("tiny", kernel_, schedule_.blocks, tiny_threads, 0, schedule_, to, from, stream);
   }
   int alignment() const override { return schedule_.unit; }
   const char* candidate() const override { return "tiny"; }
@@ -239,8 +237,7 @@ class Tiny final : public Prepared {
   static constexpr Kernel<TinySchedule> kernels[] = {move_tiny<1>, move_tiny<2>, move_tiny<4>,
                                                      move_tiny<8>, move_tiny<16>};
   TinySchedule schedule_;
-  Kernel<TinySchedule> kernel_;
-  Launcher launcher_;
+  ReadyKernel kernel_;
   int64_t dst_offset_, src_offset_;
 };
 

@@ -15,7 +15,6 @@ namespace {
 // A candidate's context: the device, and what the base pointers allow.
 struct Context {
   const DeviceFacts& facts;
-  Launcher launcher;
   int max_unit;        // the widest unit
   bool bases_aligned;  // both sides' first elements lie at multiples of 16 bytes
 };
@@ -40,7 +39,7 @@ bool is_small(const Context&, const RearrangePlan& plan) {
 
 std::unique_ptr<Prepared> make_tiny(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_tiny_schedule(nest_of(context, plan));
-  return schedule ? std::make_unique<Tiny>(*schedule, plan, context.launcher) : nullptr;
+  return schedule ? std::make_unique<Tiny>(*schedule, plan, context.facts.early_launch) : nullptr;
 }
 
 bool is_one_run(const Context&, const RearrangePlan& plan) { return plan.depth == 0; }
@@ -58,7 +57,7 @@ bool has_long_rows(const Context& context, const RearrangePlan& plan) {
 std::unique_ptr<Prepared> make_rows(const Context& context, const RearrangePlan& plan) {
   const auto even = make_row_schedule(plan, context.max_unit);
   const auto shifted = make_shift_schedule(plan, context.max_unit);
-  return even && shifted ? std::make_unique<Rows>(*even, *shifted, context.launcher) : nullptr;
+  return even && shifted ? std::make_unique<Rows>(*even, *shifted, context.facts.early_launch) : nullptr;
 }
 
 bool has_aligned_bases(const Context& context, const RearrangePlan&) {
@@ -67,13 +66,13 @@ bool has_aligned_bases(const Context& context, const RearrangePlan&) {
 
 std::unique_ptr<Prepared> make_planes(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_planes_schedule(nest_of(context, plan), least_plane_bytes);
-  return schedule ? prepare(*schedule, context.launcher) : nullptr;
+  return schedule ? prepare(*schedule, context.facts.early_launch) : nullptr;
 }
 
 std::unique_ptr<Prepared> make_transpose(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_transpose_schedule(
       nest_of(context, plan), model_for(context, plan, tile_bytes), context.bases_aligned);
-  return schedule ? prepare(*schedule, context.bases_aligned, context.launcher) : nullptr;
+  return schedule ? prepare(*schedule, context.bases_aligned, context.facts.early_launch) : nullptr;
 }
 
 // Tiles write runs: a dst whose neighbours never touch has none.
@@ -91,17 +90,17 @@ std::unique_ptr<Prepared> make_tiles(const Context& context, const RearrangePlan
     const DeviceModel larger = model_for(context, plan, tile_bytes * 4 / 3);
     if (const auto other = make_tile_schedule(nest, larger)) schedule = other;
   }
-  return std::make_unique<Tiles>(*schedule, context.launcher);
+  return std::make_unique<Tiles>(*schedule, context.facts.early_launch);
 }
 
 std::unique_ptr<Prepared> make_scatter(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_scatter_schedule(nest_of(context, plan));
-  return schedule ? prepare(*schedule, context.launcher) : nullptr;
+  return schedule ? prepare(*schedule, context.facts.early_launch) : nullptr;
 }
 
 std::unique_ptr<Prepared> make_generic(const Context& context, const RearrangePlan& plan) {
   const auto schedule = make_generic_schedule(nest_of(context, plan));
-  return schedule ? prepare(*schedule, context.launcher) : nullptr;
+  return schedule ? prepare(*schedule, context.facts.early_launch) : nullptr;
 }
 
 constexpr Candidate<Prepared, Context, RearrangePlan> candidates[] = {
@@ -155,13 +154,12 @@ class ByAlignment final : public RearrangeKernel {
 std::unique_ptr<RearrangeKernel> make_rearrange(Device& device, const RearrangePlan& plan) {
   const auto& gpu = static_cast<const GpuDevice&>(device);
   auto kernel = std::make_unique<ByAlignment>(gpu, plan);
-  const Launcher launcher = gpu.facts().early_launch ? launch_early : launch;
   const int natural = make_unit_nest(plan, vector_bytes).unit;
   for (const int bases : {vector_bytes, 8, 4, 2, 1}) {
     const bool rare = bases < natural && bases != 4 && bases != 1;
     if (rare || (bases > natural && bases < vector_bytes) || kernel->alignment() <= bases) continue;
     auto variant = first_accepting(
-        candidates, Context{gpu.facts(), launcher, std::min(bases, natural), bases == vector_bytes},
+        candidates, Context{gpu.facts(), std::min(bases, natural), bases == vector_bytes},
         plan, "INFINI_GPU_REARRANGE");
     if (!variant) return nullptr;
     kernel->add(std::move(variant));

@@ -57,11 +57,6 @@ inline constexpr unsigned event_disable_timing = VENDOR(EventDisableTiming);
 inline constexpr unsigned event_blocking_sync = VENDOR(EventBlockingSync);
 
 inline Status get_device_count(int* count) { return VENDOR(GetDeviceCount)(count); }
-// Asking is cheaper than telling.
-inline Status set_device(int id) {
-  int current = -1;
-  return VENDOR(GetDevice)(&current) == success && current == id ? success : VENDOR(SetDevice)(id);
-}
 inline Status device_synchronize() { return VENDOR(DeviceSynchronize)(); }
 inline Status memory_info(size_t* free, size_t* total) { return VENDOR(MemGetInfo)(free, total); }
 inline Status stream_create(Stream* s) { return VENDOR(StreamCreateWithFlags)(s, stream_flags); }
@@ -110,7 +105,7 @@ inline Status graph_instantiate(GraphExec* e, Graph g) { return VENDOR(GraphInst
 inline Status graph_exec_destroy(GraphExec e) { return VENDOR(GraphExecDestroy)(e); }
 inline Status graph_launch(GraphExec e, Stream s) { return VENDOR(GraphLaunch)(e, s); }
 
-// The address by which launch() finds a kernel; an emulator must also learn how to call it.
+// The address by which a vendor's runtime finds a kernel; an emulator must also learn how to call it.
 template <class... Parameters>
 const void* kernel_address(void (*kernel)(Parameters...)) {
 #ifdef SIMT_EMULATOR

@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(Arithmetic::threads)
   arithmetic.as_they_lie([&](auto a_turned, auto b_turned) {
 #pragma unroll 4
     for (int i = 0; i < s.pieces; ++i) {
-      wait_for_bytes(barriers + i * barrier_bytes);
+      wait_for_round(barriers + i * barrier_bytes);
       const uint32_t piece = boxes + i * piece_bytes(tile);
       arithmetic.add_as(piece, piece + box_bytes(tile.rows), a_turned, b_turned);
     }

@@ -8,10 +8,10 @@
 
 namespace infini::nvidia {
 
-// 8 bytes of shared memory, for one arrival, of expect_bytes().
-__device__ inline void make_barrier(uint32_t barrier) {
+// 8 bytes of shared memory, for so many arrivals a round; expect_bytes() is one.
+__device__ inline void make_barrier(uint32_t barrier, int arrivals = 1) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 #endif
 }
 
@@ -49,15 +49,33 @@ __device__ inline void fetch_box(uint32_t shared, const CUtensorMap& map, int in
 #endif
 }
 
-// Until the barrier's first round is over.
-__device__ inline void wait_for_bytes(uint32_t barrier) {
+__device__ inline void arrive_at(uint32_t barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+#endif
+}
+
+// Until a round of the barrier is over: its first, third, … have parity 0, the others 1.
+__device__ inline void wait_for_round(uint32_t barrier, uint32_t parity = 0) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(
       "{\n.reg .pred done;\nagain:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n"
-      "@!done bra again;\n}" ::"r"(barrier)
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n}" ::"r"(barrier),
+      "r"(parity)
       : "memory");
 #endif
+}
+
+// True for one thread of a warp. The engine takes orders from one thread; only from this question
+// does the compiler know that there is one, and leaves out a loop over all.
+__device__ inline bool elected() {
+  uint32_t yes = 0;
+#if __CUDA_ARCH__ >= 900
+  asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}"
+               : "=r"(yes));
+#endif
+  return yes != 0;
 }
 
 }  // namespace infini::nvidia

@@ -9,12 +9,21 @@ namespace {
 constexpr auto always = [](const GemmContext&, const GemmPlan&) { return true; };
 
 constexpr Candidate<GemmKernel, GemmContext, GemmPlan> candidates[] = {
-    {"boxes", boxes_pay, make_boxes},         {"small", small_pays, make_small},
-    {"lt_padded", padding_pays, make_padded}, {"lt", always, make_lt},
-    {"generic", always, make_generic},
+    {"ring", ring_pays, make_ring},    {"boxes", boxes_pay, make_boxes},
+    {"small", small_pays, make_small}, {"lt_padded", padding_pays, make_padded},
+    {"lt", always, make_lt},           {"generic", always, make_generic},
 };
 
 }  // namespace
+
+int capability(const gpu::GpuDevice& device) {
+  int major = 0, minor = 0;
+  const bool known =
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.id()) ==
+          cudaSuccess &&
+      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device.id()) == cudaSuccess;
+  return known ? 10 * major + minor : 0;
+}
 
 void NvidiaGemm::run(void* workspace, void* c, const void* a, const void* b, float alpha,
                      float beta, void* stream) const {

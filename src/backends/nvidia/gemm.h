@@ -14,7 +14,12 @@ struct GemmContext {
   GemmOptions options;
 };
 
+// The chip's compute capability, 10·major + minor; 0 when it does not say.
+int capability(const gpu::GpuDevice& device);
+
 // The candidates in order of preference, see gemm.cpp.
+bool ring_pays(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_ring(const GemmContext&, const GemmPlan& plan);
 bool boxes_pay(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_boxes(const GemmContext&, const GemmPlan& plan);
 bool small_pays(const GemmContext&, const GemmPlan& plan);

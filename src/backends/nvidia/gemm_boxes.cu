@@ -5,58 +5,11 @@
 
 #include "backends/gpu/check.h"
 #include "box_gemm_kernel.cuh"
+#include "box_map.h"
 #include "gemm.h"
 
 namespace infini::nvidia {
 namespace {
-
-// cuTensorMapEncodeTiled: host arithmetic alone, 0.1 µs. Null where the driver has none.
-using EncodeBoxes = decltype(&cuTensorMapEncodeTiled);
-
-EncodeBoxes find_encode_boxes() {
-  constexpr const char* name = "cuTensorMapEncodeTiled";
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-#if CUDART_VERSION >= 12050
-  const auto status =
-      cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found);
-#else
-  const auto status = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
-#endif
-  if (status != cudaSuccess || found != cudaDriverEntryPointSuccess) {
-    gpu::take_last_error();
-    return nullptr;
-  }
-  return reinterpret_cast<EncodeBoxes>(function);
-}
-
-// The boxes of an operand; `extent` is its part of C's tile. Swizzled as place_in_box() has it.
-struct BoxMap {
-  cuuint64_t extents[3], steps[2];
-  cuuint32_t box[3];
-  CUtensorMapSwizzle swizzle;
-  CUtensorMapDataType type;
-
-  BoxMap(const BoxOperand& x, int extent, infiniDtype_t dtype)
-      : extents{static_cast<cuuint64_t>(x.inner), static_cast<cuuint64_t>(x.outer),
-                static_cast<cuuint64_t>(x.batch)},
-        steps{static_cast<cuuint64_t>(x.outer_step), static_cast<cuuint64_t>(x.batch_step)},
-        box{static_cast<cuuint32_t>(x.k_inside ? box_depth : extent),
-            static_cast<cuuint32_t>(x.k_inside ? extent : box_depth), 1},
-        type(dtype == INFINI_DTYPE_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                                       : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16) {
-    swizzle = box[0] == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
-              : box[0] == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
-                             : CU_TENSOR_MAP_SWIZZLE_32B;
-  }
-
-  bool encode(EncodeBoxes encode_boxes, CUtensorMap& map, const char* base) const {
-    constexpr cuuint32_t every[3] = {1, 1, 1};
-    return encode_boxes(&map, type, 3, const_cast<char*>(base), extents, steps, box, every,
-                        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
-  }
-};
 
 using BoxKernel = void (*)(BoxMaps, BoxGemm, char*, float, float, bool);
 
@@ -85,26 +38,12 @@ const Instance& instance_for(infiniDtype_t dtype, const SmallTile& tile) {
   return dtype == INFINI_DTYPE_F16 ? instances<__half>[i] : instances<__nv_bfloat16>[i];
 }
 
-// As gpu::launch_early(), but asks for as much shared memory as there is where two blocks do not
-// fit into half of it: a successor that was launched early must find room beside its predecessor.
-cudaError_t launch_side_by_side(const void* kernel, unsigned blocks, unsigned threads,
-                                const void** arguments, size_t shared_bytes, cudaStream_t stream) {
-  cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(threads);
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = 1;
-#if CUDART_VERSION >= 12080
-  attributes[1].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
-  attributes[1].val.sharedMemCarveout = cudaSharedmemCarveoutMaxShared;
-  if (4 * (shared_bytes + driver_bytes) > processor_bytes) config.numAttrs = 2;
-#endif
-  return cudaLaunchKernelExC(&config, kernel, const_cast<void**>(arguments));
+// Asks for as much shared memory as there is where two blocks do not fit into half of it: a
+// successor that was launched early must find room beside its predecessor.
+gpu::ReadyKernel ready(const Instance& instance, int shared_bytes) {
+  auto kernel = gpu::make_ready(reinterpret_cast<const void*>(instance.kernel), true);
+  kernel.all_shared_memory = 4 * (shared_bytes + driver_bytes) > processor_bytes;
+  return kernel;
 }
 
 class Boxes final : public NvidiaGemm {
@@ -118,6 +57,7 @@ class Boxes final : public NvidiaGemm {
         b_(launch.b, launch.tile.cols, plan.b.dtype),
         instance_(instance_for(plan.a.dtype, launch.tile)),
         shared_bytes_(box_shared_bytes(launch.tile, launch.gemm.pieces)),
+        kernel_(ready(instance_, shared_bytes_)),
         encode_(encode),
         otherwise_(std::move(otherwise)) {}
 
@@ -154,9 +94,8 @@ class Boxes final : public NvidiaGemm {
                              call.stream);
     const bool c_vectors = unit_of(boxes_.c_bits, reinterpret_cast<uintptr_t>(call.c)) == 16;
     const void* arguments[] = {&maps, &boxes_.gemm, &call.c, &call.alpha, &call.beta, &c_vectors};
-    gpu::check(launch_side_by_side(reinterpret_cast<const void*>(instance_.kernel), boxes_.blocks,
-                                   static_cast<unsigned>(instance_.threads), arguments,
-                                   static_cast<size_t>(shared_bytes_), call.stream),
+    gpu::check(gpu::launch(kernel_, boxes_.blocks, static_cast<unsigned>(instance_.threads),
+                           arguments, static_cast<size_t>(shared_bytes_), call.stream),
                "cannot launch gemm candidate boxes");
   }
 
@@ -165,6 +104,7 @@ class Boxes final : public NvidiaGemm {
   BoxMap a_, b_;
   const Instance& instance_;
   int shared_bytes_;
+  gpu::ReadyKernel kernel_;
   EncodeBoxes encode_;
   std::unique_ptr<GemmKernel> otherwise_;
 };
@@ -172,17 +112,14 @@ class Boxes final : public NvidiaGemm {
 }  // namespace
 
 bool boxes_pay(const GemmContext& context, const GemmPlan& plan) {
-  int major = 0;
-  return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, context.device.id()) ==
-             cudaSuccess &&
-         major >= 9 && box_gemm_pays(plan, context.device.facts().processors);
+  return capability(context.device) >= 90 && box_gemm_pays(plan, context.device.facts().processors);
 }
 
 std::unique_ptr<GemmKernel> make_boxes(const GemmContext& context, const GemmPlan& plan) {
   static const EncodeBoxes encode = find_encode_boxes();
   const auto launch = make_box_gemm(plan, context.device.facts().processors);
   auto otherwise = make_small(context, plan);
-  if (encode == nullptr || !launch || !otherwise) return nullptr;
+  if (encode == nullptr || !launch || !otherwise || capability(context.device) < 90) return nullptr;
   auto kernel = std::make_unique<Boxes>(context, plan, *launch, encode, std::move(otherwise));
   return kernel->prepare() ? std::move(kernel) : nullptr;
 }

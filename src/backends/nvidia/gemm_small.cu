@@ -49,7 +49,8 @@ class Small final : public NvidiaGemm {
         small_(launch),
         instance_(instance_for(plan.a.dtype, launch.tile)),
         shared_bytes_(instance_.shared_bytes(launch.pieces)),
-        launch_(context.device.facts().early_launch ? gpu::launch_early : gpu::launch) {
+        kernel_(gpu::make_ready(reinterpret_cast<const void*>(instance_.kernel),
+                                context.device.facts().early_launch)) {
     const auto* kernel = reinterpret_cast<const void*>(instance_.kernel);
     const int most = instance_.shared_bytes(INT32_MAX);
     gpu::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
@@ -67,9 +68,8 @@ class Small final : public NvidiaGemm {
               b_unit = unit_of(small_.b_bits, reinterpret_cast<uintptr_t>(b));
     const void* arguments[] = {&small_.gemm, &call.c,    &a,      &b,
                                &call.alpha,  &call.beta, &a_unit, &b_unit};
-    gpu::check(launch_(reinterpret_cast<const void*>(instance_.kernel), small_.blocks,
-                       static_cast<unsigned>(instance_.threads), arguments,
-                       static_cast<size_t>(shared_bytes_), call.stream),
+    gpu::check(gpu::launch(kernel_, small_.blocks, static_cast<unsigned>(instance_.threads),
+                           arguments, static_cast<size_t>(shared_bytes_), call.stream),
                "cannot launch gemm candidate small");
   }
 
@@ -77,16 +77,14 @@ class Small final : public NvidiaGemm {
   SmallLaunch small_;
   const Instance& instance_;
   int shared_bytes_;
-  decltype(&gpu::launch) launch_;
+  gpu::ReadyKernel kernel_;
 };
 
 }  // namespace
 
 bool small_pays(const GemmContext& context, const GemmPlan& plan) {
-  int major = 0;
-  return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, context.device.id()) ==
-             cudaSuccess &&
-         major >= 8 && small_gemm_pays(plan, context.device.facts().processors);
+  return capability(context.device) >= 80 &&
+         small_gemm_pays(plan, context.device.facts().processors);
 }
 
 std::unique_ptr<GemmKernel> make_small(const GemmContext& context, const GemmPlan& plan) {

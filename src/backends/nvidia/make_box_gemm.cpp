@@ -9,28 +9,7 @@ namespace infini::nvidia {
 namespace {
 
 constexpr int64_t element = 2, engine_step = 16;  // bytes
-constexpr int64_t most_extent = INT32_MAX / 2, most_step = int64_t{1} << 39;
-
-struct Direction {
-  int64_t step, extent;
-};
-
-// The steps of directions without a second element are made up.
-std::optional<BoxOperand> box_operand(const Direction& x, const Direction& k, int64_t batch,
-                                      int64_t batch_step) {
-  const bool k_inside = k.step == element || (x.step != element && k.extent == 1);
-  const Direction &inner = k_inside ? k : x, &outer = k_inside ? x : k;
-  BoxOperand s{k_inside,   inner.extent, outer.extent, batch_step == 0 ? 1 : batch,
-               outer.step, batch_step};
-  if (inner.step != element && inner.extent != 1) return std::nullopt;
-  const int64_t line = round_up(inner.extent * element, engine_step);
-  if (outer.extent == 1) s.outer_step = line;
-  if (s.batch == 1) s.batch_step = engine_step;
-  for (const int64_t step : {s.outer_step, s.batch_step})
-    if (step <= 0 || step >= most_step || step % engine_step != 0) return std::nullopt;
-  const bool fits = std::max({s.inner, s.outer, s.batch}) <= most_extent;
-  return fits && s.outer_step >= line ? std::optional(s) : std::nullopt;
-}
+constexpr int64_t most_extent = INT32_MAX / 2;
 
 int64_t tiles(const GemmPlan& plan, const SmallTile& tile) {
   return plan.batch * ceil_div(plan.m, tile.rows) * ceil_div(plan.n, tile.cols);
@@ -41,10 +20,6 @@ SmallTile choose_tile(const GemmPlan& plan, int processors) {
   const SmallTile* tile = box_tiles;
   while (tile + 1 != std::end(box_tiles) && tiles(plan, *tile) > processors) ++tile;
   return *tile;
-}
-
-bool is_16_bit(infiniDtype_t dtype) {
-  return dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16;
 }
 
 BoxGemm box_gemm(const GemmPlan& plan, const SmallTile& tile) {
@@ -66,12 +41,8 @@ BoxGemm box_gemm(const GemmPlan& plan, const SmallTile& tile) {
 std::optional<BoxLaunch> make_box_gemm(const GemmPlan& given, int processors) {
   const bool swapped = computes_transposed(given);
   const GemmPlan plan = swapped ? transposed(given) : given;
-  if (!is_16_bit(plan.a.dtype) || plan.k < 1 || plan.k > most_box_pieces * box_depth)
-    return std::nullopt;
-  const auto a = box_operand({plan.a.row_step, plan.m}, {plan.a.col_step, plan.k}, plan.batch,
-                             plan.a.batch_step);
-  const auto b = box_operand({plan.b.col_step, plan.n}, {plan.b.row_step, plan.k}, plan.batch,
-                             plan.b.batch_step);
+  if (plan.k < 1 || plan.k > most_box_pieces * box_depth) return std::nullopt;
+  const auto a = box_operand_a(plan), b = box_operand_b(plan);
   const SmallTile tile = choose_tile(plan, processors);
   if (!a || !b || plan.batch > most_extent || tiles(plan, tile) > INT32_MAX) return std::nullopt;
   BoxLaunch launch{box_gemm(plan, tile), *a, *b, tile, 0, swapped, 0};

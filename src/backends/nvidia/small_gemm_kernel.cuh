@@ -2,6 +2,7 @@
 // found, and writes its tile of C.
 #pragma once
 
+#include "element.cuh"
 #include "small_gemm_arithmetic.cuh"
 #include "vendor.h"
 
@@ -116,27 +117,6 @@ class Fetcher {
   int x_left_, k_left_, x_step_, k_step_;  // elements from here to the end; from line to line
   int unit_;
 };
-
-template <class Out, class Sum>
-__device__ Sum read_element(const char* place) {
-  return static_cast<Sum>(*reinterpret_cast<const Out*>(place));
-}
-
-template <class Out, class Sum>
-__device__ void write_element(char* place, Sum value) {
-  *reinterpret_cast<Out*>(place) = static_cast<Out>(value);  // to nearest
-}
-
-// alpha·sum, and beta·c added to it, each rounded in one way: left to itself, the compiler would
-// fuse them differently in different kernels, whose bits must be the same.
-__device__ inline float scaled(float sum, float alpha) { return __fmul_rn(sum, alpha); }
-__device__ inline double scaled(double sum, float alpha) { return __dmul_rn(sum, alpha); }
-__device__ inline float plus_scaled(float value, float beta, float c) {
-  return __fmaf_rn(beta, c, value);
-}
-__device__ inline double plus_scaled(double value, float beta, double c) {
-  return __fma_rn(beta, c, value);
-}
 
 // Adds the groups' sums of the tile's elements inside C and finishes them. Neighbouring threads
 // have neighbouring columns.

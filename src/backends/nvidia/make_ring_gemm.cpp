@@ -1,0 +1,124 @@
+// Choosing the tiles of a ring gemm, and whether to take that way at all.
+#include <algorithm>
+#include <iterator>
+
+#include "base/checked.h"
+#include "base/dtype.h"
+#include "plan/gemm_operand.h"
+#include "ring_gemm.h"
+
+namespace infini::nvidia {
+namespace {
+
+constexpr int64_t most_extent = INT32_MAX / 2;
+
+int64_t tiles(const GemmPlan& plan, const RingTile& tile) {
+  return plan.batch * ceil_div(plan.m, tile.rows) * ceil_div(plan.n, tile.cols);
+}
+
+// What the busiest processor has to do.
+int64_t nanoseconds(const GemmPlan& plan, const RingTile& tile, int processors) {
+  return ceil_div(tiles(plan, tile), processors) * ceil_div(plan.k, box_depth) * tile.nanoseconds;
+}
+
+int choose_tile(const GemmPlan& plan, int processors) {
+  const auto less = [&](const RingTile& x, const RingTile& y) {
+    return nanoseconds(plan, x, processors) < nanoseconds(plan, y, processors);
+  };
+  return static_cast<int>(std::min_element(std::begin(ring_tiles), std::end(ring_tiles), less) -
+                          ring_tiles);
+}
+
+RingGemm ring_gemm(const GemmPlan& plan, const RingTile& tile, int processors) {
+  const auto divisor = [](int64_t extent, int tile_extent) {
+    return gpu::make_fast_divisor(static_cast<uint32_t>(ceil_div(extent, tile_extent)));
+  };
+  RingGemm s{};
+  s.m = static_cast<int32_t>(plan.m), s.n = static_cast<int32_t>(plan.n);
+  s.steps = static_cast<int32_t>(ceil_div(plan.k, tile.boxes * box_depth));
+  s.places = std::min(s.steps, tiles(plan, tile) <= processors ? tile.alone : tile.beside);
+  s.tile_rows = divisor(plan.m, tile.rows), s.tile_cols = divisor(plan.n, tile.cols);
+  s.c_is_f32 = plan.c.dtype == INFINI_DTYPE_F32;
+  s.c_row_step = plan.c.row_step, s.c_col_step = plan.c.col_step;
+  s.c_batch_step = plan.c.batch_step;
+  return s;
+}
+
+// Vectors of C never reach over the end of a row.
+uint32_t c_bits(const GemmPlan& plan) {
+  const int64_t out = dtype_bytes(plan.c.dtype);
+  return static_cast<uint32_t>(
+      plan.c.col_step == out ? plan.c.row_step | plan.c.batch_step | plan.n * out | 16 : out);
+}
+
+// Lines that begin anywhere in a line of the cache take the engine twice as long; those that begin
+// in its middle hardly longer.
+bool lines_are_whole(const BoxOperand& x) {
+  return (x.outer_step | (x.batch > 1 ? x.batch_step : 0)) % (box_line_bytes / 2) == 0;
+}
+
+int64_t bytes(const GemmOperand& x, const OperandShape& shape) {
+  return (x.batch_step == 0 ? 1 : shape.batch) * shape.rows * shape.cols * dtype_bytes(x.dtype);
+}
+
+// Where it was measured level or faster (H200, beside cuBLASLt and `boxes` in turns):
+// - Enough tiles. Fewer than one for so many processors, and smaller tiles are faster.
+constexpr int64_t least_busy_short_k = 9, least_busy = 5, short_k = 512;
+// - Operands that the cache has at hand on both of its sides.
+constexpr int64_t most_bytes = 18'000'000;
+// - When all processors fetch much, every byte must serve many: else cuBLASLt's tiles are better.
+constexpr int64_t most_fetched = 30'000'000, least_reuse = 10;
+// - Little waste at the edges, in per cent.
+constexpr int64_t least_use = 91;
+// - After ten microseconds a caller does not notice what a call of cuBLASLt costs the host.
+constexpr int64_t most_nanoseconds = 10'000;
+
+}  // namespace
+
+std::optional<RingLaunch> make_ring_gemm(const GemmPlan& given, int processors) {
+  const bool swapped = computes_transposed(given);
+  const GemmPlan plan = swapped ? transposed(given) : given;
+  const auto a = box_operand_a(plan), b = box_operand_b(plan);
+  if (!a || !b || plan.batch < 1 || plan.k < 1 || plan.batch > most_extent) return std::nullopt;
+  const int tile = choose_tile(plan, processors);
+  if (tiles(plan, ring_tiles[tile]) > INT32_MAX) return std::nullopt;
+  RingLaunch launch{ring_gemm(plan, ring_tiles[tile], processors), *a, *b, tile, 0, swapped, 0};
+  launch.gemm.a_k_inside = a->k_inside, launch.gemm.b_k_inside = b->k_inside;
+  launch.gemm.a_batched = a->batch > 1, launch.gemm.b_batched = b->batch > 1;
+  launch.blocks = static_cast<uint32_t>(tiles(plan, ring_tiles[tile]));
+  launch.c_bits = c_bits(plan);
+  return launch;
+}
+
+bool ring_gemm_pays(const GemmPlan& plan, int processors) {
+  const auto launch = make_ring_gemm(plan, processors);
+  if (!launch || !lines_are_whole(launch->a) || !lines_are_whole(launch->b)) return false;
+  const RingTile& tile = ring_tiles[launch->tile];
+  const int64_t blocks = launch->blocks, area = blocks * tile.rows * tile.cols,
+                unique = bytes(plan.a, shape_of_a(plan)) + bytes(plan.b, shape_of_b(plan)),
+                fetched = blocks * ring_piece_bytes(tile) * ceil_div(plan.k, box_depth);
+  const bool busy = blocks * (plan.k <= short_k ? least_busy_short_k : least_busy) >= processors;
+  const bool crowded =
+      3 * blocks > 2 * processors && fetched > most_fetched && fetched < least_reuse * unique;
+  return busy && !crowded && unique + bytes(plan.c, shape_of_c(plan)) <= most_bytes &&
+         100 * plan.batch * plan.m * plan.n >= least_use * area &&
+         nanoseconds(plan, tile, processors) <= most_nanoseconds;
+}
+
+std::string to_string(const RingLaunch& launch) {
+  const RingTile& tile = ring_tiles[launch.tile];
+  const auto side = [](bool k_inside) { return k_inside ? "k inside" : "k outside"; };
+  return std::to_string(launch.blocks) + " tiles of " + std::to_string(tile.rows) + "x" +
+         std::to_string(tile.cols) + ", " + std::to_string(launch.gemm.steps) + " steps of " +
+         std::to_string(tile.boxes * box_depth) + " along k through " +
+         std::to_string(launch.gemm.places) + " places, a " + side(launch.gemm.a_k_inside) +
+         ", b " + side(launch.gemm.b_k_inside) + (launch.swapped ? ", transposed" : "");
+}
+
+std::string arithmetic_of(const RingLaunch& launch, infiniDtype_t dtype) {
+  const RingGemm& s = launch.gemm;
+  return std::string("ring ") + dtype_name(dtype) + (s.c_is_f32 ? " to f32, " : ", ") +
+         std::to_string(launch.a.k_inside ? launch.a.inner : launch.a.outer) + " along k";
+}
+
+}  // namespace infini::nvidia
