@@ -52,9 +52,10 @@ uint32_t c_bits(const GemmPlan& plan) {
 }
 
 // Lines that begin anywhere in a line of the cache take the engine twice as long; those that begin
-// in its middle hardly longer.
-bool lines_are_whole(const BoxOperand& x) {
-  return (x.outer_step | (x.batch > 1 ? x.batch_step : 0)) % (box_line_bytes / 2) == 0;
+// in its middle hardly longer, as long as there are few of them in a box.
+bool lines_fit(const BoxOperand& x, const RingTile& tile) {
+  const int64_t unit = tile.rows == group_rows ? box_line_bytes / 2 : box_line_bytes;
+  return (x.outer_step | (x.batch > 1 ? x.batch_step : 0)) % unit == 0;
 }
 
 int64_t bytes(const GemmOperand& x, const OperandShape& shape) {
@@ -63,13 +64,13 @@ int64_t bytes(const GemmOperand& x, const OperandShape& shape) {
 
 // Where it was measured level or faster (H200, beside cuBLASLt and `boxes` in turns):
 // - Enough tiles. Fewer than one for so many processors, and smaller tiles are faster.
-constexpr int64_t least_busy_short_k = 9, least_busy = 5, short_k = 512;
+constexpr int64_t least_busy_short_k = 9, least_busy = 5, short_k = 1024;
 // - Operands that the cache has at hand on both of its sides.
 constexpr int64_t most_bytes = 18'000'000;
 // - When all processors fetch much, every byte must serve many: else cuBLASLt's tiles are better.
 constexpr int64_t most_fetched = 30'000'000, least_reuse = 10;
-// - Little waste at the edges, in per cent.
-constexpr int64_t least_use = 91;
+// - Little waste at the edges, in per cent of the tiles; more where all is over soon.
+constexpr int64_t least_use = 91, least_use_short = 75, short_nanoseconds = 2000;
 // - After ten microseconds a caller does not notice what a call of cuBLASLt costs the host.
 constexpr int64_t most_nanoseconds = 10'000;
 
@@ -92,17 +93,19 @@ std::optional<RingLaunch> make_ring_gemm(const GemmPlan& given, int processors) 
 
 bool ring_gemm_pays(const GemmPlan& plan, int processors) {
   const auto launch = make_ring_gemm(plan, processors);
-  if (!launch || !lines_are_whole(launch->a) || !lines_are_whole(launch->b)) return false;
+  if (!launch) return false;
   const RingTile& tile = ring_tiles[launch->tile];
   const int64_t blocks = launch->blocks, area = blocks * tile.rows * tile.cols,
                 unique = bytes(plan.a, shape_of_a(plan)) + bytes(plan.b, shape_of_b(plan)),
-                fetched = blocks * ring_piece_bytes(tile) * ceil_div(plan.k, box_depth);
+                fetched = blocks * ring_piece_bytes(tile) * ceil_div(plan.k, box_depth),
+                time = nanoseconds(plan, tile, processors);
   const bool busy = blocks * (plan.k <= short_k ? least_busy_short_k : least_busy) >= processors;
   const bool crowded =
       3 * blocks > 2 * processors && fetched > most_fetched && fetched < least_reuse * unique;
-  return busy && !crowded && unique + bytes(plan.c, shape_of_c(plan)) <= most_bytes &&
-         100 * plan.batch * plan.m * plan.n >= least_use * area &&
-         nanoseconds(plan, tile, processors) <= most_nanoseconds;
+  const int64_t use = time <= short_nanoseconds ? least_use_short : least_use;
+  return busy && !crowded && lines_fit(launch->a, tile) && lines_fit(launch->b, tile) &&
+         unique + bytes(plan.c, shape_of_c(plan)) <= most_bytes &&
+         100 * plan.batch * plan.m * plan.n >= use * area && time <= most_nanoseconds;
 }
 
 std::string to_string(const RingLaunch& launch) {

@@ -99,19 +99,22 @@ TEST(RingGemm, UnitsFindWhatTheEngineHasPut) {
 }
 
 TEST(RingGemm, PaysWhereItWasMeasuredFaster) {
-  for (const char* text :
-       {"gemm bf16 m=256 n=256 k=256", "gemm bf16 m=512 n=512 k=512",
-        "gemm f16 m=640 n=640 k=640 a=t b=t", "gemm bf16 m=768 n=768 k=768 c=t",
-        "gemm f16 m=1024 n=1024 k=1024", "gemm bf16 m=1152 n=1152 k=1152",
-        "gemm f16 m=736 n=736 k=736", "gemm f16 m=1280 n=1280 k=1280 out=f32",
-        "gemm bf16 m=256 n=256 k=256 batch=8", "gemm bf16 m=128 n=128 k=64 batch=256",
-        "gemm f16 m=512 n=2048 k=512", "gemm bf16 m=64 n=4096 k=1024"})
+  for (const char* text : {"gemm bf16 m=256 n=256 k=256", "gemm bf16 m=512 n=512 k=512",
+                           "gemm f16 m=640 n=640 k=640 a=t b=t", "gemm bf16 m=768 n=768 k=768 c=t",
+                           "gemm f16 m=1024 n=1024 k=1024", "gemm bf16 m=1152 n=1152 k=1152",
+                           "gemm f16 m=736 n=736 k=736", "gemm f16 m=1280 n=1280 k=1280 out=f32",
+                           "gemm bf16 m=256 n=256 k=256 batch=8",
+                           "gemm bf16 m=128 n=128 k=64 batch=256", "gemm f16 m=512 n=2048 k=512",
+                           "gemm bf16 m=64 n=4096 k=1024", "gemm bf16 m=608 n=608 k=608",
+                           "gemm f16 m=992 n=992 k=992", "gemm bf16 m=64 n=96 k=128 batch=32"})
     EXPECT_TRUE(ring_gemm_pays(plan_of(text), processors)) << text;
   for (const char* text : {"gemm f16 m=128 n=128 k=128", "gemm f16 m=192 n=192 k=192",
                            "gemm bf16 m=1000 n=1000 k=1000", "gemm f32 m=640 n=640 k=640",
                            "gemm f16 m=1216 n=1216 k=1216", "gemm f16 m=4096 n=4096 k=4096",
                            "gemm bf16 m=1 n=4096 k=4096", "gemm bf16 m=64 n=1024 k=4096",
-                           "gemm bf16 m=256 n=4096 k=1024", "gemm bf16 m=512 n=512 k=64 batch=32"})
+                           "gemm bf16 m=256 n=4096 k=1024", "gemm bf16 m=512 n=512 k=64 batch=32",
+                           "gemm f16 m=800 n=800 k=800", "gemm f16 m=1120 n=1120 k=1120",
+                           "gemm bf16 m=16 n=2048 k=512"})
     EXPECT_FALSE(ring_gemm_pays(plan_of(text), processors)) << text;
 }
 
