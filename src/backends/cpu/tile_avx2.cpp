@@ -66,8 +66,13 @@ struct Avx2 {
   }
   template <int unit>
   static type joined(const type& before, const type& v, int64_t skew) {
-    static_assert(unit == 4);  // no registers are rotated by bytes here
     if (skew == 0) return v;
+    if constexpr (unit < 4) {  // no registers are rotated by bytes here
+      alignas(64) char bytes[128];
+      store(bytes, before);
+      store(bytes + 64, v);
+      return load(bytes + 64 - skew);
+    }
     return skew > 32 ? from_three(before.low, before.high, v.low, 64 - skew)
                      : from_three(before.high, v.low, v.high, 32 - skew);
   }
@@ -133,10 +138,11 @@ PanelKernels with_skewed() {
 
 PanelKernels panel_kernels_avx2(int word) {
   switch (word) {
+    case 1: return with_skewed<1>();
+    case 2: return with_skewed<2>();
     case 4: return with_skewed<4>();
     case 8: return with_skewed<8>();
-    case 16: return with_skewed<16>();
-    default: return panel_kernels_for<Avx2>(word);
+    default: return with_skewed<16>();
   }
 }
 
