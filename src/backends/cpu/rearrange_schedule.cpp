@@ -17,7 +17,6 @@ constexpr int64_t short_column_bytes = 256, short_row_bytes = 256;
 constexpr int64_t page_bytes = 4096, small_bytes = 24 << 10;
 // Rows so far apart, or multiples of it, compete for the same sets of L2, which has few more than 16 ways.
 constexpr int64_t competing_step = 64 << 10, competing_rows = 32;
-constexpr int few_threads = 4;
 
 bool is_word(int64_t bytes) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
@@ -155,9 +154,8 @@ int choose_depth(const TileSchedule& schedule, int64_t bytes, const Policy& poli
   if (schedule.strip * word < paired_width(static_cast<int>(word)) || bytes < policy.memory_bytes) return 1;
   const auto in_lines = [](const Loop& loop) { return loop.src_step % line_bytes == 0; };
   if (!std::all_of(schedule.rows.begin(), schedule.rows.end(), in_lines)) return 1;
-  if (!policy.pairs) return word >= 4 && !ends_with_pages(schedule) ? 2 : 1;
-  // 64 and 128 rows at once are more than a few threads, which wait for reads, can afford.
-  if (word < 4 && threads_for(bytes, policy) <= few_threads) return 1;
+  // Of 2-byte words the hardware does not even follow the 32 rows of one line, of bytes 128 are too many.
+  if (!policy.pairs) return word == 2 || (word > 2 && !ends_with_pages(schedule)) ? 2 : 1;
   // Columns that share pages are stored fast enough, and competing rows are better few.
   const bool near = magnitude(schedule.columns.front().dst_step) < page_bytes;
   return near && compete(schedule.rows.front()) ? 1 : 2;

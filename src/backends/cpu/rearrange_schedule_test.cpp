@@ -206,14 +206,14 @@ TEST(RearrangeSchedule, PairsOfLinesWhereTheyAreWorthIt) {
   EXPECT_EQ(1, depth_of("rearrange f32 20x384x384 perm=0,2,1", policy));   // in the cache
   EXPECT_EQ(2, depth_of("rearrange f32 384x385x400 perm=0,2,1", policy));  // skewed
   EXPECT_EQ(1, depth_of("rearrange f32 384x400x385 perm=0,2,1", policy));  // rows that are no whole lines
+  EXPECT_EQ(2, depth_of("rearrange f16 8192x8192 perm=1,0", policy));
+  EXPECT_EQ(1, depth_of("rearrange u8 8192x8192 perm=1,0", policy));
   policy.pairs = true;
+  EXPECT_EQ(2, depth_of("rearrange u8 8192x8192 perm=1,0", policy));
   EXPECT_EQ(2, depth_of("rearrange f32 8192x8192 perm=1,0", policy));
-  EXPECT_EQ(1, depth_of("rearrange f16 8192x8192 perm=1,0", policy));
   // Columns side by side: rows may be many unless they compete.
   EXPECT_EQ(2, depth_of("rearrange f32 64x1000000 perm=1,0", policy));
   EXPECT_EQ(1, depth_of("rearrange f32 64x1048576 perm=1,0", policy));
-  policy.threads = 16;
-  EXPECT_EQ(2, depth_of("rearrange f16 8192x8192 perm=1,0", policy));
 }
 
 TEST(RearrangeSchedule, SmallTensorsStartNoThreads) {
