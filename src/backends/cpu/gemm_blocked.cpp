@@ -26,7 +26,7 @@ constexpr int64_t most_depth = 512;         // a piece of k
 constexpr int64_t few_rows = 24, few_rows_depth = 96;
 constexpr int64_t some_rows = 64, some_rows_depth = 192;
 constexpr int64_t more_rows = 512, more_rows_depth = 256, more_rows_depth_f64 = 384;
-constexpr int64_t most_group_bytes = 224 << 10;  // of packed A that is used again and again
+constexpr int64_t most_group_bytes = 112 << 10;  // of an A that is used again and again
 constexpr int64_t most_panel_rows = 12 * more_rows_depth;  // of a group of columns: of 48 f32 they are 576 KB
 constexpr int64_t most_cols_along = 96;              // of a group whose columns are contiguous
 constexpr int64_t most_region_cols = 3072;       // of the B that is packed together
@@ -35,8 +35,7 @@ constexpr int most_team = 4;         // threads that wait for each other at ever
 constexpr int64_t most_block = 768;  // rows or columns of a block that one thread has
 constexpr int64_t most_sum_bytes = 8 << 20;
 constexpr int64_t rows_packed_together = 8;
-constexpr int64_t most_unpacked_cols =
-    512;  // an A that meets more columns is packed, if it need not be anyway
+constexpr int64_t most_unpacked_cols = 1024;  // an A that meets more is packed, even if it need not be
 
 // C must have unit columns to be written by the tiles; a C with unit rows is computed transposed.
 GemmPlan orient(const GemmPlan& plan) {

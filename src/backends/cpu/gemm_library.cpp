@@ -107,9 +107,11 @@ class LibraryGemm final : public CpuGemm {
       return 2.0 * static_cast<double>(rows_) * static_cast<double>(cols_) *
              static_cast<double>(plan_.k);
     };
+    const auto half = [](int64_t extent) { return round_up(ceil_div(extent, 2), block_unit); };
     while (blocks() < wanted_blocks && flops() >= 2 * least_flops) {
-      if (rows_ >= 2 * library_.least_rows) rows_ = round_up(ceil_div(rows_, 2), block_unit);
-      else if (cols_ >= 2 * library_.least_cols) cols_ = round_up(ceil_div(cols_, 2), block_unit);
+      if (rows_ >= 2 * library_.least_rows) rows_ = half(rows_);
+      else if (cols_ >= 2 * library_.least_cols) cols_ = half(cols_);
+      else if (rows_ >= library_.least_rows) rows_ = half(rows_);  // rather too few rows than too few blocks
       else break;
     }
   }

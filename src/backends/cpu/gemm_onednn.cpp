@@ -45,7 +45,7 @@ std::string examine(void* library, std::string& about) {
 }
 
 GemmLibrary load() {
-  GemmLibrary result{.f32 = compute, .least_rows = 64, .least_cols = 128};
+  GemmLibrary result{.f32 = compute, .least_rows = 64, .least_cols = 320};
   result.why_not = examine(open_shared_object(ONEDNN_PATH), result.about);
   return result;
 }
