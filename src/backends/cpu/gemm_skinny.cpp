@@ -19,6 +19,10 @@ constexpr int64_t most_rows_across = 8, most_rows_along = 16;
 constexpr int64_t cols_ahead = 4;   // of a B that is read along its columns once: 3 to 10 % at M = 1
 constexpr int64_t rows_ahead = 8;   // of a B that is read across
 constexpr int64_t rows_reread = 8;  // of B, which later rows of A read again across
+// The k of a B that is read across is cut, so that many threads can stream long rows of it: a sixteenth of
+// each row is up to a third slower. By the problem alone, since the cuts decide the bits.
+constexpr int64_t cuts_of_k = 16, least_cut_bytes = 256 << 10, most_cut_sums = 128 << 10;
+constexpr int64_t short_share = 1024;  // bytes of a row for each thread
 // More rows than a kernel takes read B along its columns in pieces that stay in L1, and A's with them.
 constexpr int64_t piece_bytes = 2048, piece_cols = 16, cols_together = 4, page_bytes = 4096;
 
@@ -31,6 +35,13 @@ Walk walk_of(const GemmPlan& plan) {
   return rows_contiguous && plan.m <= most_rows_across ? Walk::across : Walk::none;
 }
 
+// How much of k is summed by itself.
+int64_t cut_of(const GemmPlan& plan, Walk walk) {
+  const int64_t cut = round_up(ceil_div(plan.k, cuts_of_k), rows_reread);
+  const bool pays = cut * plan.n * dtype_bytes(plan.b.dtype) >= least_cut_bytes;
+  return walk == Walk::across && pays && plan.m * plan.n <= most_cut_sums ? cut : plan.k;
+}
+
 // Few rows, or few columns seen from the other side.
 GemmPlan orient(const GemmPlan& plan) { return plan.m <= plan.n ? plan : transposed(plan); }
 
@@ -38,7 +49,8 @@ template <class T>
 class Skinny final : public CpuGemm {
  public:
   explicit Skinny(const GemmPlan& original)
-      : CpuGemm(orient(original)), kernels_(this->template kernels<T>()), walk_(walk_of(plan_)) {
+      : CpuGemm(orient(original)), kernels_(this->template kernels<T>()), walk_(walk_of(plan_)),
+        cut_(cut_of(plan_, walk_)), cuts_(ceil_div(plan_.k, cut_)) {
     swapped_ = !(plan_ == original);
     const double bytes = static_cast<double>(plan_.k) * static_cast<double>(plan_.n) *
                          static_cast<double>(dtype_bytes(plan_.b.dtype));
@@ -48,22 +60,28 @@ class Skinny final : public CpuGemm {
     const int64_t pad = line_bytes / int64_t{sizeof(T)};
     const int64_t room = plan_.m <= most_skinny_rows ? sum_bytes : 2 * sum_bytes;
     const int64_t stretch = round_up(room / (plan_.m * int64_t{sizeof(T)}), 2 * pad);
-    const int64_t turns = ceil_div(plan_.n, threads_ * stretch);  // of each thread, which should end together
-    cols_ = pieces_ ? piece_cols : round_up(ceil_div(plan_.n, threads_ * turns), 2 * pad);
+    shares_cuts_ = cuts_ > 1 && plan_.n * dtype_bytes(plan_.b.dtype) <= threads_ * short_share;
+    const int64_t sharers = shares_cuts_ ? 1 : threads_;  // of a row
+    const int64_t turns = ceil_div(plan_.n, sharers * stretch);  // of each thread: they should end together
+    cols_ = pieces_ ? piece_cols : round_up(ceil_div(plan_.n, sharers * turns), 2 * pad);
     // Pieces of all rows of A share the first cache: they must not fall on the same places of it.
     a_row_ = pieces_ ? round_up(plan_.k, page_bytes / int64_t{sizeof(T)}) + piece_bytes / int64_t{sizeof(T)}
                      : round_up(plan_.k, pad);
     a_bytes_ = plan_.m * a_row_ * int64_t{sizeof(T)};
-    partial_bytes_ = pieces_ ? plan_.m * cols_ * kernels_.lanes * int64_t{sizeof(T)} : 0;
-    scratch_bytes_ = partial_bytes_ + plan_.m * round_up(cols_, pad) * int64_t{sizeof(T)};
-    workspace_bytes_ = static_cast<size_t>(a_bytes_ + threads_ * scratch_bytes_);
+    sum_row_ = shares_cuts_ ? round_up(plan_.n, 2 * pad) + pad : cols_;
+    if (pieces_) partial_bytes_ = plan_.m * cols_ * kernels_.lanes * int64_t{sizeof(T)};
+    else if (cuts_ > 1 && !shares_cuts_) partial_bytes_ = plan_.m * cols_ * int64_t{sizeof(T)};
+    scratch_bytes_ = partial_bytes_ + plan_.m * sum_row_ * int64_t{sizeof(T)};
+    workspace_bytes_ = static_cast<size_t>(a_bytes_ + (shares_cuts_ ? cuts_ : threads_) * scratch_bytes_);
   }
 
   const char* candidate() const override { return "skinny"; }
   std::string schedule() const override {
     std::ostringstream text;
     text << isa_name(isa_) << ", b read " << (walk_ == Walk::across ? "across" : "along")
-         << (pieces_ ? " in pieces" : "") << ", stretches of " << cols_ << " columns on " << threads_ << " threads"
+         << (pieces_ ? " in pieces" : "") << ", stretches of " << cols_ << " columns";
+    if (cuts_ > 1) text << " and " << cut_ << " rows" << (shares_cuts_ ? "" : " in turn");
+    text << " on " << threads_ << " threads"
          << (swapped_ ? ", transposed" : "");
     return text.str();
   }
@@ -80,6 +98,10 @@ class Skinny final : public CpuGemm {
                                                   plan_.a.row_step, plan_.a.col_step, plan_.m,
                                                   plan_.k, a, a_row_});
       std::atomic<int64_t> next{0};
+      if (shares_cuts_) {
+        parallel_team(threads, [&](Team& team) { run_cuts(team, next, p, batch, a, alpha, beta); });
+        continue;
+      }
       parallel_for(threads, threads, [&](int64_t first, int64_t last) {
         char* scratch = p.workspace + a_bytes_ + first * scratch_bytes_;
         if (first == last) return;
@@ -90,6 +112,37 @@ class Skinny final : public CpuGemm {
   }
 
  private:
+  void add(T* total, const T* more, int64_t cols) const {
+    for (int64_t row = 0; row < plan_.m; ++row)
+      for (int64_t j = 0; j < cols; ++j) total[row * sum_row_ + j] += more[row * sum_row_ + j];
+  }
+
+  // Stretches of all cuts, one by one; then this thread's columns of their sums, added in the order of k.
+  void run_cuts(Team& team, std::atomic<int64_t>& next, const Pointers& p, int64_t batch, const T* a, T alpha,
+                T beta) const {
+    T* const sums = reinterpret_cast<T*>(p.workspace + a_bytes_);
+    const int64_t cut_sums = plan_.m * sum_row_, stretches = ceil_div(plan_.n, cols_);
+    const char* const b = p.b + batch * plan_.b.batch_step;
+    for (int64_t s; (s = next.fetch_add(1, std::memory_order_relaxed)) < cuts_ * stretches;) {
+      const int64_t k = s / stretches * cut_, col = s % stretches * cols_;
+      run_across({std::min(cut_, plan_.k - k), std::min(cols_, plan_.n - col), a + k, a_row_,
+                  b + k * plan_.b.row_step + col * plan_.b.col_step, plan_.b.row_step,
+                  sums + s / stretches * cut_sums + col, sum_row_, 0});
+    }
+    team.wait();
+    const int64_t lines = ceil_div(plan_.n, line_bytes), first = lines * team.rank() / team.size() * line_bytes,
+                  last = std::min(plan_.n, lines * (team.rank() + 1) / team.size() * line_bytes);
+    if (first >= last) return;
+    for (int64_t cut = 1; cut < cuts_; ++cut) add(sums + first, sums + first + cut * cut_sums, last - first);
+    finish(p, batch, sums + first, first, last - first, alpha, beta);
+  }
+
+  void finish(const Pointers& p, int64_t batch, const T* sums, int64_t col, int64_t cols, T alpha, T beta) const {
+    kernels_.finish[memory_index(plan_.c.dtype)](
+        {sums, sum_row_, plan_.m, cols, p.c + batch * plan_.c.batch_step + col * plan_.c.col_step,
+         plan_.c.row_step, plan_.c.col_step, alpha, beta});
+  }
+
   void run_stretch(const Pointers& p, int64_t batch, int64_t col, const T* a, char* scratch, T alpha,
                    T beta) const {
     const int64_t cols = std::min(cols_, plan_.n - col);
@@ -106,21 +159,33 @@ class Skinny final : public CpuGemm {
                              reinterpret_cast<T*>(scratch)};
     const SkinnySet<T>& set = kernels_.skinny[memory_index(plan_.b.dtype)];
     if (pieces_) run_pieces(set, call);
-    else if (walk_ == Walk::across) run_across(set, call);
+    else if (walk_ == Walk::across) run_cuts_in_turn(call);
     else set.along[plan_.m - 1](call);
-    kernels_.finish[memory_index(plan_.c.dtype)](
-        {sums, cols_, plan_.m, cols, p.c + batch * plan_.c.batch_step + col * plan_.c.col_step,
-         plan_.c.row_step, plan_.c.col_step, alpha, beta});
+    finish(p, batch, sums, col, cols, alpha, beta);
+  }
+
+  // The same sums as those of run_cuts.
+  void run_cuts_in_turn(SkinnyCall<T> call) const {
+    const SkinnyCall<T> all = call;
+    for (int64_t k = 0; k < plan_.k; k += cut_) {
+      call.k = std::min(cut_, plan_.k - k);
+      call.a = all.a + k;
+      call.b = all.b + k * plan_.b.row_step;
+      call.sum = k == 0 ? all.sum : all.partial;
+      run_across(call);
+      if (k > 0) add(all.sum, all.partial, all.cols);
+    }
   }
 
   // Later rows of A read the same few rows of B again.
-  void run_across(const SkinnySet<T>& set, SkinnyCall<T> call) const {
+  void run_across(SkinnyCall<T> call) const {
     const SkinnyCall<T> all = call;
-    std::fill_n(all.sum, plan_.m * all.sum_row, T{0});
-    const int64_t depth = plan_.m <= most_skinny_rows ? plan_.k : rows_reread;
-    for (int64_t k = 0; k < plan_.k; k += depth)
+    const SkinnySet<T>& set = kernels_.skinny[memory_index(plan_.b.dtype)];
+    for (int64_t row = 0; row < plan_.m; ++row) std::fill_n(all.sum + row * all.sum_row, all.cols, T{0});
+    const int64_t depth = plan_.m <= most_skinny_rows ? all.k : rows_reread;
+    for (int64_t k = 0; k < all.k; k += depth)
       for (int64_t row = 0; row < plan_.m; row += most_skinny_rows) {
-        call.k = std::min(depth, plan_.k - k);
+        call.k = std::min(depth, all.k - k);
         call.a = all.a + row * a_row_ + k;
         call.b = all.b + k * plan_.b.row_step;
         call.sum = all.sum + row * all.sum_row;
@@ -158,10 +223,12 @@ class Skinny final : public CpuGemm {
 
   const GemmKernels<T>& kernels_;
   Walk walk_;
+  int64_t cut_, cuts_;        // of k
+  bool shares_cuts_ = false;  // the threads have cuts of k, not columns
   bool swapped_ = false;
   int threads_ = 1;
   bool pieces_ = false;
-  int64_t cols_ = 0, a_row_ = 0, a_bytes_ = 0, partial_bytes_ = 0, scratch_bytes_ = 0;
+  int64_t cols_ = 0, sum_row_ = 0, a_row_ = 0, a_bytes_ = 0, partial_bytes_ = 0, scratch_bytes_ = 0;
 };
 
 }  // namespace
