@@ -9,7 +9,6 @@ namespace simt {
 namespace {
 
 constexpr size_t most_logged = 1 << 20;   // accesses of one kernel; larger ones are not judged
-constexpr Address most_span = 256 << 20;  // of what one kernel writes
 
 [[noreturn]] void refuse(SimtEmuRule rule, Error error, Address address, size_t size, bool write,
                          const char* what) {
@@ -77,40 +76,65 @@ void check_global(Address address, size_t size, bool write) {
     log.push_back({address, address + size, e.block * most_threads + static_cast<uint64_t>(id)});
 }
 
-// One bit for each byte between the first and the last write of a kernel.
-class WrittenBytes {
- public:
-  WrittenBytes(Address begin, Address end) : begin_(begin), bits_((end - begin) / 64 + 1) {}
-
-  // True when one of the bytes was marked before.
-  bool mark(Address begin, Address end) {
-    bool before = false;
-    for (Address at = begin - begin_; at < end - begin_; ++at) {
-      uint64_t& word = bits_[at / 64];
-      before |= word >> at % 64 & 1;
-      word |= uint64_t{1} << at % 64;
+// The writes of a kernel in the order of their addresses, those of one thread that touch each other in one. Stops
+// at the first that begins inside another thread's, and says so.
+bool merge_writes(std::vector<GlobalAccess>& writes) {
+  std::sort(writes.begin(), writes.end(),
+            [](const GlobalAccess& x, const GlobalAccess& y) { return x.begin < y.begin; });
+  size_t last = 0;
+  for (size_t i = 1; i < writes.size(); ++i) {
+    const GlobalAccess& next = writes[i];
+    if (next.begin < writes[last].end && next.thread != writes[last].thread) {
+      violate(SIMT_EMU_GLOBAL_RACE, "two threads write %p", reinterpret_cast<void*>(next.begin));
+      return false;
     }
-    return before;
+    if (next.begin <= writes[last].end && next.thread == writes[last].thread)
+      writes[last].end = std::max(writes[last].end, next.end);
+    else
+      writes[++last] = next;
   }
-  bool holds(Address begin, Address end) const {
-    for (Address at = begin - begin_; at < end - begin_; ++at)
-      if (bits_[at / 64] >> at % 64 & 1) return true;
-    return false;
+  writes.resize(last + 1);
+  return true;
+}
+
+// Whether another thread wrote what this one read; `writes` are merged.
+bool meets_a_writer(const std::vector<GlobalAccess>& writes, const GlobalAccess& read) {
+  auto write = std::upper_bound(writes.begin(), writes.end(), read.begin,
+                                [](Address at, const GlobalAccess& w) { return at < w.end; });
+  for (; write != writes.end() && write->begin < read.end; ++write)
+    if (write->thread != read.thread) return true;
+  return false;
+}
+
+// True when another thread used the place in this epoch, and one of the two writes.
+bool collides(const SharedUse& use, uint16_t id, bool write) {
+  return (use.written == engine.epoch && use.writer != id) ||
+         (write && use.read == engine.epoch && use.reader != id);
+}
+
+void note(SharedUse& use, uint16_t id, bool write) {
+  if (write) {
+    use.written = engine.epoch;
+    use.writer = id;
+  } else {
+    use.reader = use.read == engine.epoch && use.reader != id ? many_readers : id;
+    use.read = engine.epoch;
   }
+}
 
- private:
-  Address begin_;
-  std::vector<uint64_t> bits_;
-};
-
-// The thread that wrote a byte last before access number `end` of the log.
-const GlobalAccess* find_writer(const std::vector<GlobalAccess>& log, size_t end,
-                                const GlobalAccess& access) {
-  while (end-- > 0)
-    if (log[end].begin < access.end && access.begin < log[end].end &&
-        log[end].thread != access.thread)
-      return &log[end];
-  return nullptr;
+// `count` bytes of a word from the first on; true when another thread is in the way.
+bool use_word(SharedWord& word, size_t first, size_t count, uint16_t id, bool write) {
+  const bool whole = count == SharedWord::bytes, split = !whole || word.split == engine.epoch;
+  bool race = collides(word.whole, id, write);
+  if (split)
+    for (size_t i = first; i < first + count; ++i) race |= collides(word.each[i], id, write);
+  if (whole) {
+    note(word.whole, id, write);
+  } else {
+    word.split = engine.epoch;
+    for (size_t i = first; i < first + count; ++i) note(word.each[i], id, write);
+  }
+  return race;
 }
 
 }  // namespace
@@ -123,17 +147,12 @@ void check_shared(uint8_t* p, size_t size, bool write) {
     refuse(SIMT_EMU_BOUNDS, simtErrorIllegalAddress, reinterpret_cast<Address>(p), size, write,
            "outside the block's shared memory");
   bool race = false, arriving = false;
-  for (SharedByte* byte = &e.shared_bytes[p - e.shared]; size-- > 0; ++byte) {
-    arriving |= byte->arriving;
-    race |= byte->written == e.epoch && byte->writer != id;
-    if (write) {
-      race |= byte->read == e.epoch && byte->reader != id;
-      byte->written = e.epoch;
-      byte->writer = id;
-    } else {
-      byte->reader = byte->read == e.epoch && byte->reader != id ? many_readers : id;
-      byte->read = e.epoch;
-    }
+  for (size_t at = static_cast<size_t>(p - e.shared), end = at + size; at < end;) {
+    SharedWord& word = e.shared_words[at / SharedWord::bytes];
+    const size_t next = std::min(end, (at / SharedWord::bytes + 1) * SharedWord::bytes);
+    arriving |= word.arriving;
+    race |= use_word(word, at % SharedWord::bytes, next - at, id, write);
+    at = next;
   }
   if (race)
     violate(
@@ -153,25 +172,15 @@ void check_far_access(uint8_t* p, size_t size, bool write) {
 // Law: of two threads that touch the same global byte none writes it. (No barrier orders threads of
 // different blocks, and within a block our kernels never pass data through global memory.)
 void check_races() {
-  const auto &writes = engine.writes, &reads = engine.reads;
+  auto& writes = engine.writes;
+  const auto& reads = engine.reads;
   if (writes.empty() || writes.size() == most_logged || reads.size() == most_logged) return;
-  Address low = ~Address{0}, high = 0;
-  for (const GlobalAccess& access : writes) {
-    low = std::min(low, access.begin);
-    high = std::max(high, access.end);
-  }
-  if (high - low > most_span) return;
-  WrittenBytes written(low, high);
-  for (size_t i = 0; i < writes.size(); ++i)
-    if (written.mark(writes[i].begin, writes[i].end) && find_writer(writes, i, writes[i]))
-      return violate(SIMT_EMU_GLOBAL_RACE, "two threads write %p",
-                     reinterpret_cast<void*>(writes[i].begin));
-  for (const GlobalAccess& access : reads)
-    if (access.begin < high && access.end > low &&
-        written.holds(std::max(access.begin, low), std::min(access.end, high)) &&
-        find_writer(writes, writes.size(), access))
+  if (!merge_writes(writes)) return;
+  const Address low = writes.front().begin, high = writes.back().end;
+  for (const GlobalAccess& read : reads)
+    if (read.begin < high && read.end > low && meets_a_writer(writes, read))
       return violate(SIMT_EMU_GLOBAL_RACE, "one thread writes %p, another reads it",
-                     reinterpret_cast<void*>(access.begin));
+                     reinterpret_cast<void*>(read.begin));
 }
 
 void check_aligned(const void* p, size_t alignment) {

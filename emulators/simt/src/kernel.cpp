@@ -156,7 +156,7 @@ void run_block(Engine& e, uint64_t block) {
 // Whatever a kernel that was stopped has left.
 void clean_up(Engine& e) {
   for (Thread& thread : e.threads) thread.staged.clear();
-  for (SharedByte& byte : e.shared_bytes) byte.arriving = false;
+  for (SharedWord& word : e.shared_words) word.arriving = false;
   e.idle.clear();
   for (const auto& fiber : e.fibers) {
     begin_at_the_top(*fiber);
@@ -172,7 +172,7 @@ void prepare(Engine& e, const Launch& launch) {
   if (e.shared == nullptr) {
     e.shared = static_cast<uint8_t*>(
         mmap(nullptr, 2 * most_shared, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    e.shared_bytes.resize(most_shared);
+    e.shared_words.resize(most_shared / SharedWord::bytes);
   }
   blockDim = launch.block;
   gridDim = launch.grid;

@@ -37,13 +37,20 @@ struct Fiber {
   int thread = -1;
 };
 
-// The state of one byte of shared memory.
-struct SharedByte {
-  uint32_t written = 0, read = 0;  // epoch of the last access
+// Who used a place of shared memory last, and in which epoch.
+struct SharedUse {
+  uint32_t written = 0, read = 0;
   uint16_t writer = 0, reader = 0;
-  bool arriving = false;
 };
 constexpr uint16_t many_readers = 0xffff;
+
+// Four bytes of shared memory: used as a whole, as nearly always, or one by one.
+struct SharedWord {
+  static constexpr size_t bytes = 4;
+  SharedUse whole, each[bytes];
+  uint32_t split = 0;  // the last epoch in which bytes were used one by one
+  bool arriving = false;
+};
 
 // What one thread did to global memory.
 struct GlobalAccess {
@@ -73,7 +80,7 @@ struct Engine {
   ucontext_t scheduler;
   jmp_buf scheduler_place;
   uint8_t* shared = nullptr;
-  std::vector<SharedByte> shared_bytes;
+  std::vector<SharedWord> shared_words;
   Window read_window, write_window;  // where the last accesses were found to be right
   std::vector<GlobalAccess> reads, writes;
   Error error = simtSuccess;

@@ -15,8 +15,8 @@ void take(Staged& copy) {
 }
 
 void mark_arriving(const uint8_t* to, bool arriving) {
-  Engine& e = engine;
-  for (size_t i = 0; i < vector; ++i) e.shared_bytes[to - e.shared + i].arriving = arriving;
+  SharedWord* word = &engine.shared_words[static_cast<size_t>(to - engine.shared) / SharedWord::bytes];
+  for (size_t i = 0; i < vector / SharedWord::bytes; ++i) word[i].arriving = arriving;
 }
 
 }  // namespace

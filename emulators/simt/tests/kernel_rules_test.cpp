@@ -57,6 +57,12 @@ TEST_F(KernelRules, SharedMemoryNeedsABarrier) {
   NEEDS_HOOKS;
   expect_recorded(Misuse::no_barrier, SIMT_EMU_SHARED_RACE);
 }
+TEST_F(KernelRules, ThreadsMayShareAWordButNotAByte) {
+  NEEDS_HOOKS;
+  EXPECT_EQ(simtSuccess, run(Misuse::shared_words, y_, x_));
+  EXPECT_EQ(0, simt_emu_violations()) << simt_emu_violation(0);
+  expect_recorded(Misuse::byte_of_a_word, SIMT_EMU_SHARED_RACE);
+}
 TEST_F(KernelRules, StagedBytesOfAnotherThreadNeedABarrierAfterTheWait) {
   NEEDS_HOOKS;
   EXPECT_EQ(simtSuccess, run(Misuse::no_barrier_after_wait, y_, x_));

@@ -28,6 +28,16 @@ __device__ void reverse_by_words(float* y, const float* x, bool barrier) {
   y[threadIdx.x] = shared[n - 1 - threadIdx.x];
 }
 
+// Every thread has a byte; then, beyond a barrier unless it is left out, the first ones of four read a word.
+__device__ void write_bytes_read_words(float* y, bool barrier) {
+  auto* bytes = static_cast<unsigned char*>(simtSharedMemory());
+  bytes[threadIdx.x] = 1;
+  y[threadIdx.x] = 1;
+  y[threadIdx.x] += bytes[threadIdx.x];
+  if (barrier) __syncthreads();
+  if (threadIdx.x % 4 == 0) y[threadIdx.x] += staged_floats()[threadIdx.x / 4];
+}
+
 __global__ void misuse(Misuse which, bool waits, float* all_y, const float* all_x) {
   if (waits) simtWaitForPredecessor();
   float* y = all_y + blockIdx.x * blockDim.x;
@@ -39,6 +49,9 @@ __global__ void misuse(Misuse which, bool waits, float* all_y, const float* all_
     case Misuse::no_stage_wait:
     case Misuse::no_barrier_after_wait:
       return reverse(y, x, which);
+    case Misuse::shared_words:
+    case Misuse::byte_of_a_word:
+      return write_bytes_read_words(y, which == Misuse::shared_words);
     case Misuse::no_barrier:
       return reverse_by_words(y, x, false);
     case Misuse::pending_at_exit:

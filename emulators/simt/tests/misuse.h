@@ -4,8 +4,10 @@
 #include "simt_emulator.h"
 
 enum class Misuse : int {
-  none,  // reverses the numbers of each block through shared memory, properly
+  none,          // reverses the numbers of each block through shared memory, properly
+  shared_words,  // as proper: threads use bytes of the same words, and read again what they write
   no_barrier,
+  byte_of_a_word,
   no_stage_wait,
   no_barrier_after_wait,
   pending_at_exit,
