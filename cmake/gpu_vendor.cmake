@@ -9,7 +9,7 @@ function(infini_add_gpu_vendor name)
   find_program(INFINI_${name}_COMPILER ${ARG_COMPILER} PATHS ${ARG_HOME}/${ARG_IN} NO_DEFAULT_PATH)
   find_library(INFINI_${name}_RUNTIME ${ARG_RUNTIME} PATHS ${ARG_HOME}/lib ${ARG_HOME}/lib64 NO_DEFAULT_PATH)
   if(ARG_HOME AND INFINI_${name}_COMPILER AND INFINI_${name}_RUNTIME)
-    infini_compile_rearrange(COMPILER ${INFINI_${name}_COMPILER} INCLUDES ${ARG_HOME}/include
+    infini_compile_kernels(COMPILER ${INFINI_${name}_COMPILER} INCLUDES ${ARG_HOME}/include
                              FLAGS ${ARG_FLAGS} -fPIC -fvisibility=hidden)
     infini_add_gpu_module(${name} INCLUDES ${ARG_HOME}/include RUNTIME ${INFINI_${name}_RUNTIME})
     return()
@@ -21,12 +21,12 @@ function(infini_add_gpu_vendor name)
   if(INFINI_VENDORS_OVER_CUDA AND CMAKE_CUDA_COMPILER)
     find_package(CUDAToolkit REQUIRED)
     set(includes ${PROJECT_BINARY_DIR}/emulators/simt/over_cuda ${CUDAToolkit_INCLUDE_DIRS})
-    infini_compile_rearrange(COMPILER ${CMAKE_CUDA_COMPILER} INCLUDES ${includes}
+    infini_compile_kernels(COMPILER ${CMAKE_CUDA_COMPILER} INCLUDES ${includes}
       FLAGS -x cu -arch=sm_90 --expt-relaxed-constexpr -Xcompiler=-fPIC,-fvisibility=hidden)
     infini_add_gpu_module(${name} EMULATED INCLUDES ${includes} RUNTIME CUDA::cudart_static)
   else()
-    simt_emulated_sources(${PROJECT_SOURCE_DIR}/src/backends/gpu/rearrange.cu DEFINES INFINI_DEVICE_CODE)
-    set(rearrange ${PROJECT_SOURCE_DIR}/src/backends/gpu/rearrange.cu)
+    simt_emulated_sources(${INFINI_GPU_DEVICE_SOURCES} DEFINES INFINI_DEVICE_CODE)
+    set(kernels ${INFINI_GPU_DEVICE_SOURCES})
     infini_add_gpu_module(${name} EMULATED INCLUDES ${PROJECT_BINARY_DIR}/emulators/simt/include RUNTIME simtrt)
   endif()
   if(ARG_ON_REQUEST)
@@ -34,33 +34,36 @@ function(infini_add_gpu_vendor name)
   endif()
 endfunction()
 
-# rearrange.cu by a vendor's device compiler; sets `rearrange` to the object.
-function(infini_compile_rearrange)
+# The device sources by a vendor's compiler; sets `kernels` to the objects.
+function(infini_compile_kernels)
   cmake_parse_arguments(ARG "" "COMPILER" "INCLUDES;FLAGS" ${ARGN})
-  set(object ${CMAKE_CURRENT_BINARY_DIR}/rearrange.o)
-  set(source ${PROJECT_SOURCE_DIR}/src/backends/gpu/rearrange.cu)
   list(TRANSFORM ARG_INCLUDES PREPEND -I)
-  add_custom_command(
-    OUTPUT ${object}
-    COMMAND ${CMAKE_CUDA_COMPILER_LAUNCHER} ${ARG_COMPILER} ${ARG_FLAGS} -std=c++20 -O2 -DNDEBUG -DINFINI_DEVICE_CODE
-            -I${CMAKE_CURRENT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include ${ARG_INCLUDES}
-            -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}
-    DEPENDS ${source}
-    DEPFILE ${object}.d
-    VERBATIM)
-  set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
-  set(rearrange ${object} PARENT_SCOPE)
+  set(objects "")
+  foreach(source IN LISTS INFINI_GPU_DEVICE_SOURCES)
+    get_filename_component(name ${source} NAME_WE)
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
+    add_custom_command(
+      OUTPUT ${object}
+      COMMAND ${CMAKE_CUDA_COMPILER_LAUNCHER} ${ARG_COMPILER} ${ARG_FLAGS} -std=c++20 -O2 -DNDEBUG -DINFINI_DEVICE_CODE
+              -I${CMAKE_CURRENT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include ${ARG_INCLUDES}
+              -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}
+      DEPENDS ${source}
+      DEPFILE ${object}.d
+      VERBATIM)
+    set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+    list(APPEND objects ${object})
+  endforeach()
+  set(kernels ${objects} PARENT_SCOPE)
 endfunction()
 
-# The module itself; `rearrange` names the kernels' source or object.
+# The module itself; `kernels` are the kernels' sources or objects.
 function(infini_add_gpu_module name)
   cmake_parse_arguments(ARG "EMULATED" "RUNTIME" "INCLUDES" ${ARGN})
   set(emulated "")
   if(ARG_EMULATED)
     set(emulated EMULATED)
   endif()
-  set(shared ${PROJECT_SOURCE_DIR}/src/backends/gpu)
-  infini_add_module(${name} ${emulated} ${shared}/backend.cpp ${shared}/device.cpp ${shared}/stream_park.cpp ${rearrange})
+  infini_add_module(${name} ${emulated} ${PROJECT_SOURCE_DIR}/src/backends/gpu/backend.cpp ${INFINI_GPU_HOST_SOURCES} ${kernels})
   target_link_libraries(infini-${name} PRIVATE infini_gpu_schedules ${ARG_RUNTIME})
   target_include_directories(infini-${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_include_directories(infini-${name} SYSTEM PRIVATE ${ARG_INCLUDES})

@@ -1,6 +1,6 @@
 // Conversions between f32 and the narrow float formats: round to nearest even, NaN stays NaN (its
 // sign and leading payload bits kept, made quiet), overflow goes to infinity (f8: to NaN, as e4m3
-// has no infinity), denormals are kept.
+// has no infinity), denormals are kept. All are constexpr, so that kernels may use them, too.
 #pragma once
 
 #include <bit>
@@ -8,30 +8,28 @@
 
 namespace infini {
 
-inline float f32_from_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+constexpr float f32_from_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 
-inline uint16_t bf16_from_f32(float value) {
+constexpr uint16_t bf16_from_f32(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-inline float f32_from_f16(uint16_t half) {
+constexpr float f32_from_f16(uint16_t half) {
   const uint32_t sign = uint32_t{half & 0x8000u} << 16;
   const uint32_t exponent = (half >> 10) & 0x1fu;
-  uint32_t mantissa = half & 0x3ffu;
+  const uint32_t mantissa = half & 0x3ffu;
   if (exponent == 31) {  // inf, or NaN made quiet as hardware does
     const uint32_t quiet = mantissa ? 0x400000u : 0u;
     return std::bit_cast<float>(sign | 0x7f800000u | quiet | (mantissa << 13));
   }
   if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
-  if (mantissa == 0) return std::bit_cast<float>(sign);
-  const int shift = std::countl_zero(mantissa) - 21;  // denormal: normalise
-  mantissa = (mantissa << shift) & 0x3ffu;
-  return std::bit_cast<float>(sign | (static_cast<uint32_t>(113 - shift) << 23) | (mantissa << 13));
+  const float denormal = static_cast<float>(mantissa) * 0x1p-24f;  // or zero; exact
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(denormal));
 }
 
-inline uint16_t f16_from_f32(float value) {
+constexpr uint16_t f16_from_f32(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   const uint32_t magnitude = bits & 0x7fffffffu;
@@ -51,7 +49,7 @@ inline uint16_t f16_from_f32(float value) {
 }
 
 // f8 is e4m3: bias 7, no infinity, NaN is S.1111.111, largest finite 448.
-inline float f32_from_f8(uint8_t bits) {
+constexpr float f32_from_f8(uint8_t bits) {
   const uint32_t sign = uint32_t{bits & 0x80u} << 24;
   const uint32_t exponent = (bits >> 3) & 0xfu;
   const uint32_t mantissa = bits & 7u;
@@ -63,7 +61,7 @@ inline float f32_from_f8(uint8_t bits) {
   return std::bit_cast<float>(sign | ((exponent + 120) << 23) | (mantissa << 20));
 }
 
-inline uint8_t f8_from_f32(float value) {
+constexpr uint8_t f8_from_f32(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint8_t sign = static_cast<uint8_t>((bits >> 24) & 0x80u);
   const uint32_t magnitude = bits & 0x7fffffffu;

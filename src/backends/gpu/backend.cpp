@@ -1,7 +1,8 @@
-// The table of a CUDA-like vendor that offers Rearrange alone.
+// The table of a CUDA-like vendor that adds nothing of its own.
 #include "contract/backend.h"
 
 #include "backends/gpu/device.h"
+#include "backends/gpu/gemm.h"
 #include "backends/gpu/rearrange.h"
 
 namespace infini {
@@ -12,7 +13,7 @@ constinit const Backend backend{
     .kind = gpu::vendor_kind,
     .device_count = gpu::device_count,
     .open = gpu::open_device,
-    .kernels = {.rearrange = gpu::make_rearrange},
+    .kernels = {.rearrange = gpu::make_rearrange, .gemm = gpu::make_gemm},
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "backends/gpu/device.h"
+#include "backends/gpu/gemm.h"
 #include "contract/backend.h"
 #include "plan/gemm_operand.h"
 
@@ -27,7 +27,6 @@ std::unique_ptr<GemmKernel> make_small(const GemmContext&, const GemmPlan& plan)
 bool padding_pays(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_padded(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_lt(const GemmContext&, const GemmPlan& plan);
-std::unique_ptr<GemmKernel> make_generic(const GemmContext&, const GemmPlan& plan);
 
 // cuBLASLt alone, on padded copies or not, with this much memory for itself.
 std::unique_ptr<GemmKernel> make_bare_lt(const GemmContext&, const GemmPlan& plan, bool pad,
@@ -36,36 +35,6 @@ std::unique_ptr<GemmKernel> make_bare_lt(const GemmContext&, const GemmPlan& pla
 // and goes through f32 sums in the workspace where it is not, so that C is rounded once.
 std::unique_ptr<GemmKernel> round_once(const GemmContext&, const GemmPlan& plan, bool pad,
                                        std::unique_ptr<GemmKernel> direct);
-
-// C = alpha·A·B + beta·C for any strides and types, one thread block per tile.
-void launch_generic(const GemmPlan& plan, void* c, const void* a, const void* b, float alpha,
-                    float beta, gpu::Stream stream);
-// C = alpha·sums + beta·C, elementwise; sums are f32 with rows sum_row elements apart, or null for
-// C = beta·C. With beta == 0 C is written, not read.
-void launch_finish(const GemmPlan& plan, void* c, const float* sums, int64_t sum_row, float alpha,
-                   float beta, gpu::Stream stream);
-
-// Base of all candidates: checks the pointers, answers products of nothing.
-class NvidiaGemm : public GemmKernel {
- public:
-  NvidiaGemm(const gpu::GpuDevice& device, const GemmPlan& plan) : device_(device), plan_(plan) {}
-  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
-           void* stream) const final;
-
- protected:
-  struct Call {
-    char* workspace;
-    char* c;
-    const char *a, *b;
-    float alpha, beta;
-    gpu::Stream stream;
-  };
-  // alpha and k are not 0 here.
-  virtual void multiply(const Call& call) const = 0;
-
-  const gpu::GpuDevice& device_;
-  GemmPlan plan_;
-};
 
 // For the backend's table.
 std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,

@@ -46,12 +46,12 @@ gpu::ReadyKernel ready(const Instance& instance, int shared_bytes) {
   return kernel;
 }
 
-class Boxes final : public NvidiaGemm {
+class Boxes final : public gpu::GpuGemm {
  public:
   // `otherwise` takes bases that the engine cannot read.
   Boxes(const GemmContext& context, const GemmPlan& plan, const BoxLaunch& launch,
         EncodeBoxes encode, std::unique_ptr<GemmKernel> otherwise)
-      : NvidiaGemm(context.device, plan),
+      : gpu::GpuGemm(context.device, plan),
         boxes_(launch),
         a_(launch.a, launch.tile.rows, plan.a.dtype),
         b_(launch.b, launch.tile.cols, plan.b.dtype),

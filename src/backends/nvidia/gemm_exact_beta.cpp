@@ -75,7 +75,7 @@ class RoundOnce final : public GemmKernel {
         GemmPlan place = plan_;
         place.batch = part.batches;
         place.m = part.rows;
-        launch_finish(place, static_cast<char*>(c) + batch * plan_.c.batch_step + row * plan_.c.row_step,
+        gpu::launch_finish(place, static_cast<char*>(c) + batch * plan_.c.batch_step + row * plan_.c.row_step,
                       sums, sum_row(plan_), alpha, beta, static_cast<gpu::Stream>(stream));
       }
   }

@@ -103,7 +103,7 @@ struct Choice {
 // Everything that the heuristic looks at; equal keys have equal answers.
 using ChoiceKey = std::array<int64_t, 21>;
 
-class LtGemm final : public NvidiaGemm {
+class LtGemm final : public gpu::GpuGemm {
  public:
   LtGemm(const GemmContext& context, const GemmPlan& plan, bool transposes, bool pad,
          size_t most_workspace, const Lt& lt);
@@ -140,7 +140,7 @@ class LtGemm final : public NvidiaGemm {
 
 LtGemm::LtGemm(const GemmContext& context, const GemmPlan& plan, bool transposes, bool pad,
                size_t most_workspace, const Lt& lt)
-    : NvidiaGemm(context.device, plan),
+    : gpu::GpuGemm(context.device, plan),
       lt_(lt),
       handle_(lt_handle(lt, context.device.id())),
       options_(context.options),

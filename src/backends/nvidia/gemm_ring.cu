@@ -62,12 +62,12 @@ class RingSide {
   size_t bytes_;
 };
 
-class Ring final : public NvidiaGemm {
+class Ring final : public gpu::GpuGemm {
  public:
   // `plan` as it is computed: transposed where the launch is swapped.
   Ring(const GemmContext& context, const GemmPlan& plan, const RingLaunch& launch,
        EncodeBoxes encode)
-      : NvidiaGemm(context.device, plan),
+      : gpu::GpuGemm(context.device, plan),
         ring_(launch),
         a_(context.device, plan.a, shape_of_a(plan), launch.a, tile().rows, !launch.a.k_inside),
         b_(context.device, plan.b, shape_of_b(plan), launch.b, tile().cols, launch.b.k_inside),

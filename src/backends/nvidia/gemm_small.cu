@@ -42,10 +42,10 @@ const Instance& instance_for(infiniDtype_t dtype, const SmallTile& tile) {
   return *x;  // one for every type and tile that a launch can have
 }
 
-class Small final : public NvidiaGemm {
+class Small final : public gpu::GpuGemm {
  public:
   Small(const GemmContext& context, const GemmPlan& plan, const SmallLaunch& launch)
-      : NvidiaGemm(context.device, plan),
+      : gpu::GpuGemm(context.device, plan),
         small_(launch),
         instance_(instance_for(plan.a.dtype, launch.tile)),
         shared_bytes_(instance_.shared_bytes(launch.pieces)),

@@ -1,0 +1,49 @@
+// Gemm on a GPU: what the candidates of all CUDA-like vendors share, and the one that needs no library.
+#pragma once
+
+#include <memory>
+
+#include "backends/gpu/device.h"
+#include "contract/backend.h"
+#include "plan/gemm_plan.h"
+
+namespace infini::gpu {
+
+// C = alpha·A·B + beta·C for any strides and types, by tiles in shared memory and plain arithmetic: sums in f32
+// (f64 for f64) in the order of k. `processors` decides how large the tiles are, which the bits do not depend on.
+void launch_product(const GemmPlan& plan, int processors, void* c, const void* a, const void* b, float alpha,
+                    float beta, Stream stream);
+// C = alpha·sums + beta·C, elementwise; sums are f32 with rows sum_row elements apart, or null for
+// C = beta·C. With beta == 0 C is written, not read.
+void launch_finish(const GemmPlan& plan, void* c, const float* sums, int64_t sum_row, float alpha,
+                   float beta, Stream stream);
+
+// Base of all candidates: checks the pointers, answers products of nothing.
+class GpuGemm : public GemmKernel {
+ public:
+  GpuGemm(const GpuDevice& device, const GemmPlan& plan) : device_(device), plan_(plan) {}
+  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+           void* stream) const final;
+
+ protected:
+  struct Call {
+    char* workspace;
+    char* c;
+    const char *a, *b;
+    float alpha, beta;
+    Stream stream;
+  };
+  // alpha and k are not 0 here.
+  virtual void multiply(const Call& call) const = 0;
+
+  const GpuDevice& device_;
+  GemmPlan plan_;
+};
+
+// The candidate `generic`: launch_product(), whatever the plan.
+std::unique_ptr<GemmKernel> make_generic_gemm(const GpuDevice& device, const GemmPlan& plan);
+
+// For the table of a vendor that has nothing better.
+std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan, const GemmOptions& options);
+
+}  // namespace infini::gpu

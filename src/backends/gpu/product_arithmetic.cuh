@@ -1,0 +1,63 @@
+// Elements of products by plain arithmetic: widened when they are read, rounded once when they are written.
+#pragma once
+
+#include <cstdint>
+
+#include "base/float_formats.h"
+#include "plan/gemm_plan.h"
+#include "vendor.h"
+
+namespace infini::gpu {
+
+struct Half {
+  uint16_t bits;
+};
+struct Bfloat {
+  uint16_t bits;
+};
+
+// The type of the sums.
+template <class T>
+struct Arithmetic {
+  using Sum = float;
+};
+template <>
+struct Arithmetic<double> {
+  using Sum = double;
+};
+template <class T>
+using SumOf = typename Arithmetic<T>::Sum;
+
+__device__ inline float widened(Half x) { return f32_from_f16(x.bits); }
+__device__ inline float widened(Bfloat x) { return f32_from_bf16(x.bits); }
+__device__ inline float widened(float x) { return x; }
+__device__ inline double widened(double x) { return x; }
+
+__device__ inline void round_to(Half& x, float value) { x.bits = f16_from_f32(value); }
+__device__ inline void round_to(Bfloat& x, float value) { x.bits = bf16_from_f32(value); }
+__device__ inline void round_to(float& x, float value) { x = value; }
+__device__ inline void round_to(double& x, double value) { x = value; }
+
+// C = alpha·sum + beta·C at one place; with beta == 0 what is there is not read.
+template <class Out>
+__device__ void finish_element(char* place, SumOf<Out> sum, float alpha, float beta) {
+  auto& element = *reinterpret_cast<Out*>(place);
+  SumOf<Out> value = alpha * sum;
+  if (beta != 0) value += beta * widened(element);
+  round_to(element, value);
+}
+
+__device__ inline char* place_in(char* base, const GemmOperand& x, int64_t batch, int64_t row, int64_t col) {
+  return base + batch * x.batch_step + row * x.row_step + col * x.col_step;
+}
+
+// The same for a product's sum. C has the operands' type, or f32 where theirs is narrower.
+template <class In>
+__device__ void finish_product(const GemmPlan& plan, char* place, SumOf<In> sum, float alpha, float beta) {
+  if (sizeof(In) == 2 && plan.c.dtype == INFINI_DTYPE_F32)
+    finish_element<SumOf<In>>(place, sum, alpha, beta);
+  else
+    finish_element<In>(place, sum, alpha, beta);
+}
+
+}  // namespace infini::gpu
