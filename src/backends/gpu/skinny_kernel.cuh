@@ -15,29 +15,40 @@ struct SkinnyShape {
 };
 constexpr SkinnyShape across_columns{32, 8}, along_columns{8, 32};
 
-// The sums of one thread: of every `slices`-th k of one column.
+// The sums of one thread: of every `slices`-th k of one column. All of a batch is asked for before any of it is used.
 template <class In, int rows>
-struct SkinnySums {
-  SumOf<In> sum[rows] = {};
-
-  __device__ void add(const GemmPlan& plan, const char* a, const char* b, int64_t k, int64_t slices) {
-    In held[skinny_batch];
-#pragma unroll
-    for (int i = 0; i < skinny_batch; ++i) {
-      const int64_t at = k + i * slices;
-      held[i] = at < plan.k ? *reinterpret_cast<const In*>(b + at * plan.b.row_step) : In{};
+class SkinnySums {
+ public:
+  // a and b: where A's first row and B's column have this thread's first k; steps lead to its next.
+  __device__ void add(const char* a, const char* b, int64_t a_step, int64_t b_step, const GemmPlan& plan, int64_t left) {
+    for (; left >= skinny_batch; left -= skinny_batch) {
+      add_batch(a, b, a_step, b_step, plan, skinny_batch);
+      a += skinny_batch * a_step;
+      b += skinny_batch * b_step;
     }
+    if (left > 0) add_batch(a, b, a_step, b_step, plan, static_cast<int>(left));
+  }
+  __device__ SumOf<In> operator[](int row) const { return sum_[row]; }
+
+ private:
+  __device__ static In load(const char* base, int64_t step, int i, int count) {
+    return i < count ? *reinterpret_cast<const In*>(base + i * step) : In{};
+  }
+  __device__ void add_batch(const char* a, const char* b, int64_t a_step, int64_t b_step, const GemmPlan& plan, int count) {
+    In of_b[skinny_batch], of_a[skinny_batch];
 #pragma unroll
-    for (int i = 0; i < skinny_batch; ++i) {
-      const int64_t at = k + i * slices;
-      if (at >= plan.k) break;
+    for (int i = 0; i < skinny_batch; ++i) of_b[i] = load(b, b_step, i, count);
 #pragma unroll
-      for (int row = 0; row < rows; ++row)
-        if (row < plan.m)
-          sum[row] += widened(*reinterpret_cast<const In*>(a + row * plan.a.row_step + at * plan.a.col_step)) *
-                      widened(held[i]);
+    for (int row = 0; row < rows; ++row) {
+      if (row >= plan.m) break;
+#pragma unroll
+      for (int i = 0; i < skinny_batch; ++i) of_a[i] = load(a + row * plan.a.row_step, a_step, i, count);
+#pragma unroll
+      for (int i = 0; i < skinny_batch; ++i) sum_[row] += widened(of_a[i]) * widened(of_b[i]);
     }
   }
+
+  SumOf<In> sum_[rows] = {};
 };
 
 // Blocks take groups of columns of all matrices of the batch. Precondition: plan.m <= rows.
@@ -54,12 +65,12 @@ __global__ void __launch_bounds__(skinny_threads)
   for (int64_t at = blockIdx.x; at < plan.batch * groups; at += gridDim.x) {
     const int64_t batch = at / groups, col = at % groups * shape.columns + column;
     SkinnySums<In, rows> sums;
-    const char* from_a = a + batch * plan.a.batch_step;
-    const char* from_b = b + batch * plan.b.batch_step + col * plan.b.col_step;
+    const char* from_a = a + batch * plan.a.batch_step + slice * plan.a.col_step;
+    const char* from_b = b + batch * plan.b.batch_step + col * plan.b.col_step + slice * plan.b.row_step;
     if (col < plan.n)
-      for (int64_t k = slice; k < plan.k; k += int64_t{skinny_batch} * shape.slices)
-        sums.add(plan, from_a, from_b, k, shape.slices);
-    for (int row = 0; row < rows; ++row) partial[(slice * rows + row) * shape.columns + column] = sums.sum[row];
+      sums.add(from_a, from_b, shape.slices * plan.a.col_step, shape.slices * plan.b.row_step, plan,
+               (plan.k - slice + shape.slices - 1) / shape.slices);
+    for (int row = 0; row < rows; ++row) partial[(slice * rows + row) * shape.columns + column] = sums[row];
     __syncthreads();
     for (int row = slice; row < plan.m && col < plan.n; row += shape.slices) {
       SumOf<In> sum = 0;
