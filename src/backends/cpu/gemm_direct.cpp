@@ -18,7 +18,7 @@ constexpr int64_t line_bytes = 64;
 constexpr int64_t most_b_bytes = 160 << 10;  // of the memory that B lies in
 constexpr int64_t short_row = 1024,          // bytes: rows that long and less crowd the first cache less
     most_bytes_of_short_rows = 264 << 10;
-constexpr double flops_per_thread = 1.5e6;   // below this a thread costs more than it saves
+constexpr double flops_per_lane = 50e3;      // of a thread; below this it costs more than it saves
 
 // The tiles write C along its columns; a C with unit rows is computed transposed.
 GemmPlan orient(const GemmPlan& plan) {
@@ -37,8 +37,8 @@ class Direct final : public CpuGemm {
     wide_ = kernels_.wide_vectors != 0 && vectors_ % kernels_.wide_vectors == 0;
     const double flops = 2.0 * static_cast<double>(plan_.batch) * static_cast<double>(plan_.m) *
                          static_cast<double>(plan_.n) * static_cast<double>(plan_.k);
-    threads_ = static_cast<int>(
-        std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
+    threads_ = static_cast<int>(std::clamp(flops / (flops_per_lane * kernels_.lanes), 1.0,
+                                           static_cast<double>(available_threads())));
     parts_ = std::min<int64_t>(ceil_div(plan_.m, kernels_.tile_rows),
                                ceil_div(threads_, plan_.batch));
     call_.k = plan_.k;
