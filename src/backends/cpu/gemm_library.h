@@ -34,4 +34,8 @@ struct GemmLibrary {
 const GemmLibrary& openblas();
 const GemmLibrary& onednn();
 
+// What onednn() makes of an opened library, or of null. hide_amx: it has to be kept from AMX, and is told so
+// before it computes anything. There is one at a time in a process.
+GemmLibrary onednn_from(void* library, bool hide_amx);
+
 }  // namespace infini::cpu

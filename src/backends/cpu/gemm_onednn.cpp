@@ -17,7 +17,7 @@ struct Version {
 
 using Sgemm = int(char, char, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*,
                   int64_t, float, float*, int64_t);
-Sgemm* sgemm = nullptr;  // set once, by examine()
+Sgemm* sgemm = nullptr;  // set by examine()
 
 bool compute(const LibraryCall<float>& x) {
   return sgemm(x.a_form.columns_first ? 'T' : 'N', x.b_form.columns_first ? 'T' : 'N', x.m, x.n, x.k,
@@ -25,7 +25,7 @@ bool compute(const LibraryCall<float>& x) {
                x.c_form.leading) == success;
 }
 
-std::string examine(void* library, std::string& about) {
+std::string examine(void* library, bool hide_amx, std::string& about) {
   const Version* (*version)() = nullptr;
   int (*set_max_cpu_isa)(int) = nullptr;
   if (library == nullptr) return "oneDNN cannot be opened, or this build knows of none";
@@ -39,21 +39,22 @@ std::string examine(void* library, std::string& about) {
       (version()->cpu_runtime != openmp_runtime || !shares_openmp(library)))
     return "oneDNN has threads of its own";
   // It would divide by what that leaf does not say; f32 has no use for AMX.
-  if (announces_amx_without_tiles() && set_max_cpu_isa(avx512_core) != success)
+  if (hide_amx && set_max_cpu_isa(avx512_core) != success)
     return "oneDNN cannot be kept from AMX, which this processor announces and does not describe";
   return "";
 }
 
-GemmLibrary load() {
+}  // namespace
+
+GemmLibrary onednn_from(void* library, bool hide_amx) {
   GemmLibrary result{.f32 = compute, .least_rows = 64, .least_cols = 320};
-  result.why_not = examine(open_shared_object(ONEDNN_PATH), result.about);
+  result.why_not = examine(library, hide_amx, result.about);
   return result;
 }
 
-}  // namespace
-
 const GemmLibrary& onednn() {
-  static const GemmLibrary library = load();
+  static const GemmLibrary library =
+      onednn_from(open_shared_object(ONEDNN_PATH), announces_amx_without_tiles());
   return library;
 }
 
