@@ -49,6 +49,39 @@ __device__ inline void fetch_box(uint32_t shared, const CUtensorMap& map, int in
 #endif
 }
 
+// The same box for all blocks of the cluster whose bits are set, at the same address of each; each
+// one's barrier at that address counts the bytes.
+__device__ inline void fetch_box_for(uint16_t whom, uint32_t shared, const CUtensorMap& map,
+                                     int inner, int outer, int batch, uint32_t barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared),
+      "l"(&map), "r"(inner), "r"(outer), "r"(batch), "r"(barrier), "h"(whom)
+      : "memory");
+#endif
+}
+
+// All threads of all blocks of a cluster.
+__device__ inline void meet_team() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+#endif
+}
+
+// The barrier at this address of another block of the cluster. Orders nothing but what the matrix
+// units and the engine do, which is done when they say so.
+__device__ inline void arrive_at_mate(uint32_t barrier, int rank) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
+      "r"(rank)
+      : "memory");
+#endif
+}
+
 __device__ inline void arrive_at(uint32_t barrier) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");

@@ -15,13 +15,16 @@ namespace {
 using RingKernel = void (*)(RingMaps, RingGemm, char*, float, float, bool);
 
 // In the order of ring_tiles.
-template <class T>
-constexpr RingKernel kernels[] = {multiply_ring<T, 0>, multiply_ring<T, 1>, multiply_ring<T, 2>,
-                                  multiply_ring<T, 3>};
-static_assert(std::size(ring_tiles) == 4);
+template <class T, bool in_teams>
+constexpr RingKernel kernels[] = {multiply_ring<T, 0, in_teams>, multiply_ring<T, 1, in_teams>,
+                                  in_teams ? nullptr : multiply_ring<T, 2, false>,
+                                  multiply_ring<T, 3, in_teams>};
+static_assert(std::size(ring_tiles) == 4 && ring_tiles[2].team.nanoseconds == 0);
 
-RingKernel kernel_for(infiniDtype_t dtype, int tile) {
-  return dtype == INFINI_DTYPE_F16 ? kernels<__half>[tile] : kernels<__nv_bfloat16>[tile];
+RingKernel kernel_for(infiniDtype_t dtype, int tile, bool in_teams) {
+  if (dtype == INFINI_DTYPE_F16)
+    return in_teams ? kernels<__half, true>[tile] : kernels<__half, false>[tile];
+  return in_teams ? kernels<__nv_bfloat16, true>[tile] : kernels<__nv_bfloat16, false>[tile];
 }
 
 // A or B. The engine wants bases at multiples of 16 bytes; an operand at any other address is first
@@ -29,8 +32,10 @@ RingKernel kernel_for(infiniDtype_t dtype, int tile) {
 class RingSide {
  public:
   RingSide(gpu::GpuDevice& device, const GemmOperand& x, const OperandShape& shape,
-           const BoxOperand& box, int extent, bool columns_first)
-      : given_(box, box.k_inside ? extent : ring_strip, x.dtype), copied_(given_) {
+           const BoxOperand& box, int extent, int parts, bool columns_first)
+      : given_(box, ring_strip, x.dtype), copied_(given_) {
+    given_.box[1] = static_cast<cuuint32_t>(ring_box_lines(extent, parts, box.k_inside));
+    copied_.box[1] = given_.box[1];
     const int64_t leading = round_up(box.inner, box_depth);
     const GemmOperand dense = dense_operand(x, shape, leading, columns_first);
     copied_.steps[0] = static_cast<cuuint64_t>(leading) * 2;
@@ -69,19 +74,22 @@ class Ring final : public gpu::GpuGemm {
        EncodeBoxes encode)
       : gpu::GpuGemm(context.device, plan),
         ring_(launch),
-        a_(context.device, plan.a, shape_of_a(plan), launch.a, tile().rows, !launch.a.k_inside),
-        b_(context.device, plan.b, shape_of_b(plan), launch.b, tile().cols, launch.b.k_inside),
+        a_(context.device, plan.a, shape_of_a(plan), launch.a, tile().rows, team().cols,
+           !launch.a.k_inside),
+        b_(context.device, plan.b, shape_of_b(plan), launch.b, tile().cols, team().rows,
+           launch.b.k_inside),
         kernel_(gpu::make_ready(address(), true)),
         shared_bytes_(static_cast<size_t>(ring_shared_bytes(tile(), launch.gemm.places))),
         encode_(encode) {
     kernel_.all_shared_memory = true;
+    kernel_.cluster = static_cast<unsigned>(team().rows * team().cols);
   }
 
   // False when the engine or the device declines.
   bool prepare() const {
     const bool ready = a_.valid(encode_) && b_.valid(encode_) &&
                        cudaFuncSetAttribute(address(), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            ring_shared_bytes(tile(), tile().alone)) == cudaSuccess;
+                                            most_shared_bytes()) == cudaSuccess;
     if (!ready) gpu::take_last_error();
     return ready;
   }
@@ -106,8 +114,12 @@ class Ring final : public gpu::GpuGemm {
 
  private:
   const RingTile& tile() const { return ring_tiles[ring_.tile]; }
+  const RingTeam& team() const { return ring_.in_teams ? tile().team : no_team; }
   const void* address() const {
-    return reinterpret_cast<const void*>(kernel_for(plan_.a.dtype, ring_.tile));
+    return reinterpret_cast<const void*>(kernel_for(plan_.a.dtype, ring_.tile, ring_.in_teams));
+  }
+  int most_shared_bytes() const {
+    return ring_shared_bytes(tile(), ring_.in_teams ? team().places : tile().alone);
   }
 
   RingLaunch ring_;

@@ -42,7 +42,7 @@ Status launch(const ReadyKernel& kernel, unsigned blocks, unsigned threads, cons
               size_t shared_bytes, Stream stream) {
   static const auto start = driver_entry<decltype(&cuLaunchKernelEx)>("cuLaunchKernelEx", 11080);
   if (start == nullptr) return cudaErrorNotSupported;
-  CUlaunchAttribute attributes[2] = {};
+  CUlaunchAttribute attributes[3] = {};
   CUlaunchConfig config{};
   config.gridDimX = blocks, config.gridDimY = 1, config.gridDimZ = 1;
   config.blockDimX = threads, config.blockDimY = 1, config.blockDimZ = 1;
@@ -53,6 +53,12 @@ Status launch(const ReadyKernel& kernel, unsigned blocks, unsigned threads, cons
     CUlaunchAttribute& attribute = attributes[config.numAttrs++];
     attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;
+  }
+  if (kernel.cluster > 1) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim.x = kernel.cluster;
+    attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
   }
 #if CUDA_VERSION >= 12080
   if (kernel.all_shared_memory) {

@@ -22,20 +22,30 @@ constexpr int unit_depth = 16;                       // elements of k that one i
 // An operand with k outside lies in strips, one behind the other: as wide as a swizzled line.
 constexpr int ring_strip = 64, ring_strip_bytes = box_depth * box_line_bytes;
 
+// Neighbouring blocks that fetch for each other: those with the same rows of C share what they need
+// of A, those with the same columns what they need of B. Each orders its part of a box for all.
+struct RingTeam {
+  int rows, cols;  // blocks
+  int places;      // in the ring
+  int nanoseconds;
+};
+constexpr RingTeam no_team{1, 1, 0, 0};
+
 struct RingTile {
   int rows, cols;
   int boxes;          // pieces of k in a step, box_depth each
   int alone, beside;  // places in the ring: of the only block of a processor, or one of several
   int nanoseconds;    // for a piece of k
+  RingTeam team;
 };
 
 // The fewer instructions a step has, the less they hide of what it costs to take part in it: hence
 // two boxes for the smallest tile. Rings and times as measured on an H200; where a ring leaves room
 // for a second block although there is none, a successor that was launched early waits there.
-constexpr RingTile ring_tiles[] = {{64, 64, 2, 6, 3, 180},
-                                   {64, 128, 1, 4, 4, 250},
-                                   {192, 64, 1, 6, 3, 310},
-                                   {128, 128, 1, 3, 3, 355}};
+constexpr RingTile ring_tiles[] = {{64, 64, 2, 6, 3, 180, {2, 2, 3, 220}},
+                                   {64, 128, 1, 4, 4, 250, {2, 1, 4, 350}},
+                                   {192, 64, 1, 6, 3, 310, no_team},
+                                   {128, 128, 1, 3, 3, 355, {2, 2, 6, 380}}};
 
 constexpr int ring_threads(const RingTile& tile) {
   return tile.rows / group_rows * group_threads + 32;
@@ -43,7 +53,7 @@ constexpr int ring_threads(const RingTile& tile) {
 
 struct RingGemm {
   int32_t m, n, steps, places;
-  gpu::FastDivisor tile_rows, tile_cols;  // of one matrix, in tiles
+  gpu::FastDivisor tile_rows, tile_cols;  // of one matrix, in tiles or in teams' tiles
   bool a_k_inside, b_k_inside;
   bool a_batched, b_batched;  // else one matrix for all of C's
   bool c_is_f32;              // else C has A's type
@@ -55,10 +65,31 @@ struct RingLaunch {
   RingGemm gemm;
   BoxOperand a, b;
   int tile;  // of ring_tiles
+  bool in_teams;
   uint32_t blocks;
   bool swapped;     // a and b have changed places: C is computed transposed
   uint32_t c_bits;  // see unit_of(): 16 when C can be written in vectors
 };
+
+// The tile of a block of a team; it may lie outside of C.
+template <class Schedule>
+constexpr SmallPlace place_in_team(const Schedule& s, uint32_t block, const RingTile& tile,
+                                   const RingTeam& team) {
+  const auto size = static_cast<uint32_t>(team.rows * team.cols);
+  const auto rank = static_cast<int>(block % size);
+  SmallPlace place =
+      place_tile(s, block / size, SmallTile{tile.rows * team.rows, tile.cols * team.cols});
+  place.row += rank / team.cols * tile.rows;
+  place.col += rank % team.cols * tile.cols;
+  return place;
+}
+
+// The lines of a box when `parts` blocks share an operand's `extent`: with k outside they share
+// strips while there are enough, then lines of k.
+constexpr int ring_box_lines(int extent, int parts, bool k_inside) {
+  const int strips = extent / ring_strip;
+  return k_inside ? extent / parts : parts <= strips ? box_depth : box_depth * strips / parts;
+}
 
 // A block's shared memory: room to align the places, the places, and for each two barriers: its
 // boxes are there, and it is free again. In a place a piece of A comes before its piece of B.

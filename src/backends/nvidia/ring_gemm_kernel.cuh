@@ -38,35 +38,90 @@ struct RingPlace {
   }
 };
 
-// Orders the boxes of one operand, piece by piece; `extent` is its part of the tile.
-template <int extent>
+// Orders the boxes of one operand, piece by piece: `extent` is its part of the tile, of which
+// `parts` blocks of a team order one part each, for all whose bits are set in `whom`.
+template <int extent, int parts>
 class RingFetcher {
  public:
-  __device__ RingFetcher(bool k_inside, int x, int batch)
-      : inner_(k_inside ? 0 : x), outer_(k_inside ? x : 0), batch_(batch), k_inside_(k_inside) {}
+  __device__ RingFetcher(bool k_inside, int x, int batch, int part, uint16_t whom)
+      : batch_(batch), whom_(whom), k_inside_(k_inside) {
+    const int line = part * (extent / parts);
+    inner_ = k_inside ? 0 : x + part * own_strips * ring_strip;
+    outer_ = k_inside ? x + line : own_strips > 0 ? 0 : part * lines;
+    at_ = static_cast<uint32_t>(box_bytes(line));
+  }
 
   __device__ uint32_t known() const { return static_cast<uint32_t>(inner_ ^ outer_ ^ batch_); }
 
   __device__ void operator()(const CUtensorMap& map, uint32_t to, uint32_t barrier) {
-    fetch_box(to, map, inner_, outer_, batch_, barrier);
+    fetch(map, to + at_, 0, barrier);
     if (!k_inside_) {
 #pragma unroll
-      for (int x = ring_strip; x < extent; x += ring_strip)
-        fetch_box(to + x / ring_strip * ring_strip_bytes, map, inner_ + x, outer_, batch_, barrier);
+      for (int i = 1; i < own_strips; ++i)
+        fetch(map, to + at_ + i * ring_strip_bytes, i * ring_strip, barrier);
     }
     (k_inside_ ? inner_ : outer_) += box_depth;
   }
 
  private:
+  static constexpr int own_strips = extent / ring_strip / parts,  // 0: they share lines of k
+      lines = ring_box_lines(extent, parts, false);
+
+  __device__ void fetch(const CUtensorMap& map, uint32_t to, int x, uint32_t barrier) const {
+    if constexpr (parts > 1)
+      fetch_box_for(whom_, to, map, inner_ + x, outer_, batch_, barrier);
+    else
+      fetch_box(to, map, inner_ + x, outer_, batch_, barrier);
+  }
+
   int inner_, outer_, batch_;
+  uint32_t at_;
+  uint16_t whom_;
   bool k_inside_;
 };
 
+// A block's place in its team, and what that means for the ring.
+template <int index, bool in_teams>
+struct RingMember {
+  static constexpr RingTile tile = ring_tiles[index];
+  static constexpr RingTeam team = in_teams ? tile.team : no_team;
+  static constexpr int mates = team.rows + team.cols - 1;  // that share something, itself included
+  using FetchA = RingFetcher<tile.rows, team.cols>;
+  using FetchB = RingFetcher<tile.cols, team.rows>;
+
+  int row, col;
+
+  __device__ RingMember() {
+    const auto rank = static_cast<int>(blockIdx.x % (team.rows * team.cols));
+    row = rank / team.cols, col = rank % team.cols;
+  }
+  __device__ FetchA fetch_a(const RingGemm& s, const SmallPlace& at) const {
+    const auto whom = static_cast<uint16_t>(((1 << team.cols) - 1) << (row * team.cols));
+    return {s.a_k_inside, at.row, s.a_batched ? at.batch : 0, col, whom};
+  }
+  __device__ FetchB fetch_b(const RingGemm& s, const SmallPlace& at) const {
+    int whom = 0;
+    for (int i = 0; i < team.rows; ++i) whom |= 1 << (i * team.cols + col);
+    return {s.b_k_inside, at.col, s.b_batched ? at.batch : 0, row, static_cast<uint16_t>(whom)};
+  }
+  // The rank of the mate that lane i of a warp tells of free places.
+  __device__ int mate(int i) const {
+    const int other = i - team.cols;
+    return i < team.cols ? row * team.cols + i : (other + (other >= row)) * team.cols + col;
+  }
+  // Before any mate's barriers and places are touched.
+  static __device__ void meet() {
+    if constexpr (in_teams)
+      meet_team();
+    else
+      __syncthreads();
+  }
+};
+
 // All of k, as fast as places become free. One thread's work.
-template <int index>
+template <int index, class FetchA, class FetchB>
 __device__ void feed_ring(const RingMaps& maps, const RingGemm& s, const RingMemory& memory,
-                          RingFetcher<ring_tiles[index].rows>& fetch_a,
-                          RingFetcher<ring_tiles[index].cols>& fetch_b) {
+                          FetchA& fetch_a, FetchB& fetch_b) {
   constexpr RingTile tile = ring_tiles[index];
   RingPlace place;
   for (int step = 0; step < s.steps; ++step, place.next(s.places)) {
@@ -84,13 +139,18 @@ __device__ void feed_ring(const RingMaps& maps, const RingGemm& s, const RingMem
 }
 
 // One warpgroup's 64 rows of the tile.
-template <class T, int index>
+template <class T, int index, bool in_teams>
 class RingSums {
  public:
+  using Member = RingMember<index, in_teams>;
   static constexpr RingTile tile = ring_tiles[index];
 
+  __device__ explicit RingSums(const Member& member)
+      : lane_(static_cast<int>(threadIdx.x) % 32), mate_(member.mate(lane_)) {}
+
   // The sum of all products, in the order of k. A step's place is given back when the next step's
-  // multiplications are under way, so that the units never wait for the ring to turn.
+  // multiplications are under way, so that the units never wait for the ring to turn; and only if
+  // it will be filled again, so that no block hears of mates after its end.
   template <bool a_turned, bool b_turned>
   __device__ void add_all(const RingGemm& s, const RingMemory& memory, int group) {
     const uint32_t own = a_turned ? group * ring_strip_bytes : box_bytes(group * group_rows);
@@ -103,8 +163,8 @@ class RingSums {
       wait_for_round(memory.arrived + place.index * barrier_bytes, place.parity);
       const uint64_t to = static_cast<uint32_t>(place.index * ring_place_bytes(tile)) >> 4;
       add_step<a_turned, b_turned>(a + to, b + to);
-      if (step > 0 && step - 1 + s.places < s.steps && threadIdx.x % 32 == 0)
-        arrive_at(memory.freed + last * barrier_bytes);
+      if (step > 0 && step - 1 + s.places < s.steps && lane_ < Member::mates)
+        give_back(memory.freed + last * barrier_bytes);
       last = place.index;
       place.next(s.places);
     }
@@ -128,14 +188,25 @@ class RingSums {
     close_multiplications();
     wait_for_multiplications<1>();
   }
+
+  __device__ void give_back(uint32_t barrier) const {
+    if constexpr (in_teams)
+      arrive_at_mate(barrier, mate_);
+    else
+      arrive_at(barrier);
+  }
+
+  int lane_, mate_;
 };
 
 // See multiply_small() for what is said to predecessor and successor, and when.
-template <class T, int index>
+template <class T, int index, bool in_teams>
 __global__ void __launch_bounds__(ring_threads(ring_tiles[index]))
     multiply_ring(const __grid_constant__ RingMaps maps, const __grid_constant__ RingGemm s,
                   char* c, float alpha, float beta, bool c_vectors) {
+  using Member = RingMember<index, in_teams>;
   constexpr RingTile tile = ring_tiles[index];
+  constexpr RingTeam team = Member::team;
   constexpr int multiplying_warps = ring_threads(tile) / 32 - 1;
   extern __shared__ __align__(16) char shared[];
   const RingMemory memory(shared, tile, s.places);
@@ -144,14 +215,15 @@ __global__ void __launch_bounds__(ring_threads(ring_tiles[index]))
   if (own == 0) fetch_map(maps.a), fetch_map(maps.b);
   if (own < s.places) {
     make_barrier(memory.arrived + own * barrier_bytes);
-    make_barrier(memory.freed + own * barrier_bytes, multiplying_warps);
+    make_barrier(memory.freed + own * barrier_bytes, multiplying_warps * Member::mates);
   }
   make_barriers_known();
-  const SmallPlace at = place_tile(s, blockIdx.x, SmallTile{tile.rows, tile.cols});
-  RingFetcher<tile.rows> fetch_a(s.a_k_inside, at.row, s.a_batched ? at.batch : 0);
-  RingFetcher<tile.cols> fetch_b(s.b_k_inside, at.col, s.b_batched ? at.batch : 0);
+  const SmallPlace at = place_in_team(s, blockIdx.x, tile, team);
+  const Member member;
+  auto fetch_a = member.fetch_a(s, at);
+  auto fetch_b = member.fetch_b(s, at);
   const RingWriter<T> write(s, at, c, warp);
-  __syncthreads();
+  Member::meet();
   gpu::wait_when_known(fetch_a.known() ^ fetch_b.known() ^ write.known());
   gpu::let_successor_start();
 
@@ -159,7 +231,7 @@ __global__ void __launch_bounds__(ring_threads(ring_tiles[index]))
     if (elected()) feed_ring<index>(maps, s, memory, fetch_a, fetch_b);
     return;
   }
-  RingSums<T, index> x;
+  RingSums<T, index, in_teams> x(member);
   const int group = warp / 4;
   if (s.a_k_inside)
     s.b_k_inside ? x.template add_all<false, false>(s, memory, group)

@@ -26,7 +26,7 @@ void expect_law(const GemmPlan& given, const RingLaunch& launch) {
   ASSERT_EQ(launch.swapped ? given.n : given.m, s.m);
   std::vector<int> visits(static_cast<size_t>(given.batch * s.m * s.n));
   for (uint32_t block = 0; block < launch.blocks; ++block) {
-    const SmallPlace place = place_tile(s, block, SmallTile{tile.rows, tile.cols});
+    const SmallPlace place = place_in_team(s, block, tile, launch.in_teams ? tile.team : no_team);
     ASSERT_LT(place.batch, given.batch);
     for (int row = place.row; row < std::min(s.m, place.row + tile.rows); ++row)
       for (int col = place.col; col < std::min(s.n, place.col + tile.cols); ++col)
@@ -37,7 +37,7 @@ void expect_law(const GemmPlan& given, const RingLaunch& launch) {
 
 TEST(RingGemm, KeepsTheLawOnRandomProducts) {
   harness::Random random(6);
-  int accepted = 0;
+  int accepted = 0, teams = 0;
   for (int i = 0; i < 6000 && !HasFatalFailure(); ++i) {
     const auto problem = harness::random_gemm(random, i % 20 == 0 ? 300 : 40);
     const GemmPlan given = make_gemm_plan(problem.c, problem.a, problem.b);
@@ -45,6 +45,7 @@ TEST(RingGemm, KeepsTheLawOnRandomProducts) {
     const auto launch = make_ring_gemm(given, processors);
     if (!launch) continue;
     ++accepted;
+    teams += launch->in_teams;
     expect_law(given, *launch);
     const RingTile& tile = ring_tiles[launch->tile];
     EXPECT_GE(launch->gemm.steps * tile.boxes * box_depth, given.k);
@@ -52,11 +53,27 @@ TEST(RingGemm, KeepsTheLawOnRandomProducts) {
     EXPECT_LE(launch->gemm.places, launch->gemm.steps);
   }
   EXPECT_GT(accepted, 100);
+  EXPECT_GT(teams, 50);
+  EXPECT_LT(teams, accepted - 5);
+}
+
+// Together the blocks of a team order all that each of them needs.
+TEST(RingGemm, TeamsShareTheirBoxes) {
+  for (const RingTile& tile : ring_tiles)
+    for (const bool k_inside : {true, false})
+      for (const auto& [extent, parts] :
+           {std::pair(tile.rows, tile.team.cols), std::pair(tile.cols, tile.team.rows)}) {
+        const int lines = ring_box_lines(extent, parts, k_inside),
+                  boxes = k_inside ? 1 : std::max(1, extent / ring_strip / parts);
+        EXPECT_EQ(box_bytes(extent), parts * boxes * lines * box_line_bytes);
+        EXPECT_EQ(0, lines * box_line_bytes % box_alignment);
+      }
 }
 
 TEST(RingGemm, RingsFitIntoAProcessor) {
   for (const RingTile& tile : ring_tiles) {
     EXPECT_LE(ring_shared_bytes(tile, tile.alone) + driver_bytes, processor_bytes);
+    EXPECT_LE(ring_shared_bytes(tile, tile.team.places) + driver_bytes, processor_bytes);
     EXPECT_LE(2 * (ring_shared_bytes(tile, tile.beside) + driver_bytes), processor_bytes);
     EXPECT_EQ(0, ring_piece_bytes(tile) % box_alignment);
     EXPECT_EQ(0, box_bytes(tile.rows) % box_alignment);
@@ -99,22 +116,26 @@ TEST(RingGemm, UnitsFindWhatTheEngineHasPut) {
 }
 
 TEST(RingGemm, PaysWhereItWasMeasuredFaster) {
-  for (const char* text : {"gemm bf16 m=256 n=256 k=256", "gemm bf16 m=512 n=512 k=512",
-                           "gemm f16 m=640 n=640 k=640 a=t b=t", "gemm bf16 m=768 n=768 k=768 c=t",
-                           "gemm f16 m=1024 n=1024 k=1024", "gemm bf16 m=1152 n=1152 k=1152",
-                           "gemm f16 m=736 n=736 k=736", "gemm f16 m=1280 n=1280 k=1280 out=f32",
-                           "gemm bf16 m=256 n=256 k=256 batch=8",
-                           "gemm bf16 m=128 n=128 k=64 batch=256", "gemm f16 m=512 n=2048 k=512",
-                           "gemm bf16 m=64 n=4096 k=1024", "gemm bf16 m=608 n=608 k=608",
-                           "gemm f16 m=992 n=992 k=992", "gemm bf16 m=64 n=96 k=128 batch=32"})
+  for (const char* text :
+       {"gemm bf16 m=256 n=256 k=256", "gemm bf16 m=512 n=512 k=512",
+        "gemm f16 m=640 n=640 k=640 a=t b=t", "gemm bf16 m=768 n=768 k=768 c=t",
+        "gemm f16 m=1024 n=1024 k=1024", "gemm bf16 m=1152 n=1152 k=1152",
+        "gemm f16 m=736 n=736 k=736", "gemm f16 m=1280 n=1280 k=1280 out=f32",
+        "gemm bf16 m=256 n=256 k=256 batch=8", "gemm bf16 m=128 n=128 k=64 batch=256",
+        "gemm f16 m=512 n=2048 k=512", "gemm bf16 m=64 n=4096 k=1024",
+        "gemm bf16 m=608 n=608 k=608", "gemm f16 m=992 n=992 k=992",
+        "gemm bf16 m=64 n=96 k=128 batch=32", "gemm f16 m=600 n=600 k=600",
+        "gemm bf16 m=808 n=808 k=808 a=t", "gemm bf16 m=1200 n=1200 k=1200"})
     EXPECT_TRUE(ring_gemm_pays(plan_of(text), processors)) << text;
-  for (const char* text : {"gemm f16 m=128 n=128 k=128", "gemm f16 m=192 n=192 k=192",
-                           "gemm bf16 m=1000 n=1000 k=1000", "gemm f32 m=640 n=640 k=640",
-                           "gemm f16 m=1216 n=1216 k=1216", "gemm f16 m=4096 n=4096 k=4096",
-                           "gemm bf16 m=1 n=4096 k=4096", "gemm bf16 m=64 n=1024 k=4096",
-                           "gemm bf16 m=256 n=4096 k=1024", "gemm bf16 m=512 n=512 k=64 batch=32",
-                           "gemm f16 m=800 n=800 k=800", "gemm f16 m=1120 n=1120 k=1120",
-                           "gemm bf16 m=16 n=2048 k=512"})
+  for (const char* text :
+       {"gemm f16 m=128 n=128 k=128", "gemm f16 m=192 n=192 k=192", "gemm bf16 m=904 n=904 k=904",
+        "gemm bf16 m=1000 n=1000 k=1000", "gemm bf16 m=256 n=4096 k=1024",
+        "gemm bf16 m=1248 n=1248 k=1248", "gemm f32 m=640 n=640 k=640",
+        "gemm f16 m=1216 n=1216 k=1216", "gemm f16 m=4096 n=4096 k=4096",
+        "gemm bf16 m=1 n=4096 k=4096", "gemm bf16 m=64 n=1024 k=4096",
+        "gemm bf16 m=512 n=2048 k=2048", "gemm bf16 m=512 n=512 k=64 batch=32",
+        "gemm f16 m=800 n=800 k=800", "gemm f16 m=1120 n=1120 k=1120",
+        "gemm bf16 m=16 n=2048 k=512", "gemm f16 m=248 n=248 k=248"})
     EXPECT_FALSE(ring_gemm_pays(plan_of(text), processors)) << text;
 }
 

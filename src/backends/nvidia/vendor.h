@@ -49,6 +49,7 @@ struct ReadyKernel {
   CUfunction function;
   bool early;  // may begin while the work before it ends; waits by itself before it touches memory
   bool all_shared_memory = false;  // wants as much as there is, for itself and its successor
+  unsigned cluster = 1;            // so many neighbouring blocks run side by side
 };
 
 // For the current device. Throws when it has no such kernel.
