@@ -272,7 +272,9 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange f32 1024x1072 perm=1,0", "rearrange f32 2x528x64 perm=0,2,1", "rearrange f64 504x520 perm=1,0",
         "rearrange c128 260x288 perm=1,0", "rearrange f32 296x500 dst=1,304", "rearrange f32 312x500 dst=1,320",
         "rearrange u8 700x300 dst=1,704", "rearrange f32 3001x320 perm=1,0", "rearrange f16 2501x320 perm=1,0",
-        "rearrange u8 2601x320 perm=1,0", "rearrange f16 340x200 dst=1,352", "rearrange f64 75x96 dst=1,80"})
+        "rearrange u8 2601x320 perm=1,0",
+        // Rows that compete for the same sets of the cache.
+        "rearrange f32 96x100 dst=1,1024 src=16384,1", "rearrange f32 80x64 dst=1,1024 src=16384,1", "rearrange f16 340x200 dst=1,352", "rearrange f64 75x96 dst=1,80"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
 }
 
