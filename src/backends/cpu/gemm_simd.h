@@ -29,6 +29,53 @@ Vec<T> blend(Vec<T> alpha, Vec<T> total, Vec<T> beta, Vec<T> old) {
 
 // ---- the tile: rows×(vectors·lanes) of C from a strip of A and a panel of B ----
 
+// Every second row of C from `first` on: it is needed only at the end of a tile.
+template <class T, int rows, int vectors>
+[[gnu::always_inline]] inline void fetch_half(const TileCall<T>& call, int64_t first) {
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; i += 2)
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j)
+      __builtin_prefetch(call.c + (i + first) * call.c_row + j * Simd<T>::lanes, 1);
+}
+
+// What a tile of packed operands reads next. (In f64 a strip of A is too long for the first cache: 12 %.)
+template <class T, int vectors>
+[[gnu::always_inline]] inline void fetch_packed(const T* b, const T* a) {
+#pragma GCC unroll 4
+  for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + j * Simd<T>::lanes);
+  __builtin_prefetch(a);
+}
+
+// One k: a[] are places in every third row of A, the others are one or two steps away.
+template <class T, int rows, int vectors>
+[[gnu::always_inline]] inline void add_products(Vec<T> (&sum)[rows][vectors], const T* const* a, int64_t a_row,
+                                                const Vec<T> (&right)[vectors]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+    const Vec<T> left = splat(a[i / 3][i % 3 * a_row]);
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) sum[i][j] += left * right[j];
+  }
+}
+
+// C = result(sum, what C was).
+template <class T, int rows, int vectors, class Result>
+[[gnu::always_inline]] inline void write_tile(const TileCall<T>& call, const Vec<T> (&sum)[rows][vectors], Mask last,
+                                              int last_cols, const Result& result) {
+  constexpr int lanes = Simd<T>::lanes;
+  T* const c = call.c;  // copies: for all the compiler knows, a store may change the call
+  const int64_t c_row = call.c_row;
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+    T* place = c + i * c_row;
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors - 1; ++j, place += lanes)
+      store(place, result(sum[i][j], [&] { return load(place); }));
+    store_part(place, last, last_cols, result(sum[i][vectors - 1], [&] { return load_part(place, last, last_cols); }));
+  }
+}
+
 // Every element is one chain of fused multiply-adds in the order of k, whatever the tile's size, so
 // that a result does not depend on how C was cut.
 template <class T, TileKind kind, int rows, int vectors>
@@ -40,7 +87,7 @@ void tile(const TileCall<T>& call) {
   const Mask last = Native::first(last_cols);
   Vec<T> sum[rows][vectors] = {};
   const T* b = call.b;
-  const T* a[(rows + 2) / 3];  // of every third row: the others are one or two steps away
+  const T* a[(rows + 2) / 3];
 #pragma GCC unroll 8
   for (int i = 0; i < rows; i += 3) a[i / 3] = call.a + i * a_row;
   [[maybe_unused]] const char* ahead = call.ahead;
@@ -50,49 +97,26 @@ void tile(const TileCall<T>& call) {
 #pragma GCC unroll 4
       for (int j = 0; j < vectors - 1; ++j) right[j] = load(b + j * lanes);
       right[vectors - 1] = load_first(b + (vectors - 1) * lanes, last);
-      if constexpr (packed) {
-#pragma GCC unroll 4
-        for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + 4 * call.b_row + j * lanes);
-        __builtin_prefetch(a[0] + 16 * a_col);  // in f64 a strip is too long for the first cache: 12 %
-      }
-      if constexpr (kind != TileKind::plain) {
-        __builtin_prefetch(ahead, 0, 2);
-        ahead += call.ahead_step;
-      }
-#pragma GCC unroll 16
-      for (int i = 0; i < rows; ++i) {
-        const Vec<T> left = splat(a[i / 3][i % 3 * a_row]);
-#pragma GCC unroll 4
-        for (int j = 0; j < vectors; ++j) sum[i][j] += left * right[j];
-      }
+      if constexpr (packed) fetch_packed<T, vectors>(b + 4 * call.b_row, a[0] + 16 * a_col);
+      if constexpr (kind != TileKind::plain) __builtin_prefetch(ahead, 0, 2), ahead += call.ahead_step;
+      add_products<T, rows, vectors>(sum, a, a_row, right);
 #pragma GCC unroll 8
       for (int i = 0; i < rows; i += 3) a[i / 3] += a_col;
       b += call.b_row;
     }
   };
-  // C is needed only at the end. Half of its rows at a time: more would keep A and B waiting.
+  // Half of C's rows at a time: more would keep A and B waiting.
   const int64_t quarter = call.k < 96 ? 0 : call.k / 4;
   for (int64_t part = 0; quarter > 0 && part < 2; ++part) {
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; i += 2)
-#pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) __builtin_prefetch(call.c + (i + part) * call.c_row + j * lanes, 1);
+    fetch_half<T, rows, vectors>(call, part);
     advance(quarter);
   }
   advance(call.k - 2 * quarter);
   const Vec<T> alpha = splat(call.alpha), beta = splat(call.beta);
-  const auto write = [&sum, c = call.c, c_row = call.c_row, last, last_cols](auto result) {
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-      T* place = c + i * c_row;
-#pragma GCC unroll 4
-      for (int j = 0; j < vectors - 1; ++j, place += lanes)
-        store(place, result(sum[i][j], [&] { return load(place); }));
-      store_part(place, last, last_cols, result(sum[i][vectors - 1], [&] { return load_part(place, last, last_cols); }));
-    }
-  };
-  if (call.beta == 0) write([alpha](Vec<T> total, auto) { return alpha * total; });
-  else write([alpha, beta](Vec<T> total, auto old) { return blend<T>(alpha, total, beta, old()); });
+  const auto scaled = [alpha](Vec<T> total, auto) { return alpha * total; };
+  const auto blended = [alpha, beta](Vec<T> total, auto old) { return blend<T>(alpha, total, beta, old()); };
+  if (call.beta == 0) write_tile<T, rows, vectors>(call, sum, last, last_cols, scaled);
+  else write_tile<T, rows, vectors>(call, sum, last, last_cols, blended);
 }
 
 // ---- packing ----
