@@ -1,8 +1,8 @@
-// What one asynchronous gemm call costs the host on an NVIDIA GPU: infiniopGemm beside a bare
-// cublasLtMatmul with its algorithm chosen beforehand, and beside the launch of an empty kernel.
+// What one asynchronous call costs the host on an NVIDIA GPU: infiniopRearrange of a tiny tensor, and infiniopGemm
+// beside a bare cublasLtMatmul with its algorithm chosen beforehand; both beside the launch of an empty kernel.
 //
-// usage: gemm_host_cost. Times are host times only: a batch of calls is queued, the clock stops,
-// and the device is waited for outside the clock. The three take turns; medians and minima count.
+// usage: host_cost. Times are host times only: a batch of calls is queued, the clock stops,
+// and the device is waited for outside the clock. The sides take turns; medians and minima count.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
@@ -119,8 +119,31 @@ void compare(size_t n) {
   measure(sides);
 }
 
+void rearrange_tiny() {
+  const size_t shape[] = {3, 3};
+  const ptrdiff_t transposed[] = {1, 3};
+  infiniopHandle_t handle = nullptr;
+  infiniopTensorDescriptor_t dst = nullptr, src = nullptr;
+  infiniopRearrangeDescriptor_t rearrange = nullptr;
+  check(infinirtSetDevice(INFINI_DEVICE_NVIDIA, 0), "device");
+  check(infiniopCreateHandle(&handle), "handle");
+  check(infiniopCreateTensorDescriptor(&dst, 2, shape, nullptr, INFINI_DTYPE_F32), "dst");
+  check(infiniopCreateTensorDescriptor(&src, 2, shape, transposed, INFINI_DTYPE_F32), "src");
+  check(infiniopCreateRearrangeDescriptor(handle, &rearrange, dst, src), "rearrange");
+  void *x = nullptr, *y = nullptr;
+  for (void** p : {&x, &y}) check(cudaMalloc(p, 64), "malloc");
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreate(&stream), "stream");
+  std::vector<Side> sides;
+  sides.push_back({"empty kernel", [&] { nothing<<<1, 32, 0, stream>>>(); }});
+  sides.push_back({"infiniopRearrange", [&] { check(infiniopRearrange(rearrange, y, x, stream), "run"); }});
+  std::printf("f32 3x3, transposed\n");
+  measure(sides);
+}
+
 }  // namespace
 
 int main() {
+  rearrange_tiny();
   for (const size_t n : {size_t{8}, size_t{128}, size_t{512}, size_t{1024}, size_t{2048}}) compare(n);
 }
