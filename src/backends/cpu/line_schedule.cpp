@@ -108,6 +108,21 @@ int64_t divisor_leaving(int64_t extent, int64_t tasks) {
   return 1;
 }
 
+// Where runs that share their source are nearly all there is (a row for every row of dst), the threads divide them.
+void share_near(LineSchedule& schedule, int threads) {
+  const int64_t wanted = 4 * threads;
+  if (schedule.near.empty() || threads == 1 || schedule.tasks() >= wanted) return;
+  const auto longest = std::max_element(schedule.near.begin(), schedule.near.end(),
+                                        [](const Loop& a, const Loop& b) { return a.extent < b.extent; });
+  const Loop loop = *longest;
+  const int64_t kept = divisor_leaving(loop.extent, ceil_div(wanted, schedule.tasks())), parts = loop.extent / kept;
+  schedule.outer.push_back({parts, loop.dst_step * kept, loop.src_step * kept});
+  schedule.outer_count *= parts;
+  schedule.near_count /= parts;
+  if (kept == 1) schedule.near.erase(longest);
+  else longest->extent = kept;
+}
+
 // The innermost loop goes to the kernel, or as much of it as the threads can spare.
 void take_repeat(LineSchedule& schedule, int threads) {
   const bool shared = !schedule.near.empty();
@@ -152,7 +167,9 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
       return magnitude(a.src_step) > magnitude(b.src_step);
     });
   schedule.piece = choose_piece(schedule);
-  take_repeat(schedule, threads_for(moved_bytes(plan), policy));
+  const int threads = threads_for(moved_bytes(plan), policy);
+  share_near(schedule, threads);
+  take_repeat(schedule, threads);
   return schedule;
 }
 

@@ -170,7 +170,8 @@ TEST(RearrangeSchedule, EveryPointOnceInLargeShapes) {
         "rearrange u8 70x2100 perm=1,0", "rearrange u8 576x2100 perm=1,0", "rearrange f32 320x200 perm=1,0",
         "rearrange f32 8x8x8x8x8 perm=4,3,2,1,0", "rearrange f64 30x40x50 perm=2,1,0",
         "rearrange f32 3x20000 src=0,1", "rearrange f32 3x20000 src=1,0", "rearrange u8 300000",
-        "rearrange f32 100x300 dst=600,2", "rearrange f32 100x300 src=300,-1"})
+        "rearrange f32 100x300 dst=600,2", "rearrange f32 100x300 src=300,-1", "rearrange f32 96x300 src=0,1",
+        "rearrange f32 97x300 src=0,1", "rearrange f32 5x64x40 src=0,0,1", "rearrange f32 64x5x40 src=0,40,1"})
     for (const Policy& policy :
          {Policy{1, 1 << 30, 0}, Policy{4, 1, 0}, Policy{16, 1, INT64_MAX}, Policy{2, 1, 0, 64, 64}, Policy{8, 1, 0, 64, 64, 0, true},
           Policy{8, 1, 0, 64, 64, 0, false}}) {
@@ -191,6 +192,16 @@ TEST(RearrangeSchedule, ThreadsKeepTheirWritesApart) {
   EXPECT_EQ(4, schedule->strips());
   EXPECT_EQ(TileSchedule::Store::streamed, schedule->store);
   EXPECT_TRUE(schedule->aligned);
+}
+
+// One row for all of them: no long runs, and nothing else to divide.
+TEST(RearrangeSchedule, ThreadsDivideTheCopiesOfARow) {
+  for (const char* text : {"rearrange f32 4096x4096 src=0,1", "rearrange f32 4099x1000 src=0,1", "rearrange u8 9000x7x300 src=0,0,1"}) {
+    const auto problem = harness::parse_rearrange(text);
+    const auto schedule = make_line_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
+    ASSERT_TRUE(schedule) << text;
+    EXPECT_GE(schedule->tasks(), 8) << text << "\n" << to_string(*schedule);
+  }
 }
 
 int depth_of(const char* text, const Policy& policy) {
