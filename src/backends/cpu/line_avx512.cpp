@@ -169,7 +169,9 @@ void copy_four(const Line& line) {
 
 // Ordinary stores are memcpy's business.
 void run_copy(const Line& line) {
-  constexpr int64_t least_side_by_side = 2 << 10, least_long = 16 << 10;
+  // Where rows end within lines, the lines at their ends are waited for: four rows at once already when shorter.
+  const int64_t least_side_by_side = line.count % 64 == 0 ? 2048 : 512;
+  constexpr int64_t least_long = 16 << 10;
   if (!line.streamed || line.count < 128) return line_kernel_portable(LineKind::copy, 1)(line);
   Line next = line;
   int64_t turn = 0;

@@ -34,6 +34,9 @@ constexpr int64_t max_ways = 8;
 // word is 1, 2, 4, 8 or 16; ways of `step`, `weave` and `spread` is 2 .. max_ways.
 LineKernel line_kernel(Isa level, LineKind kind, int word);
 
+// Copies whose rows follow one another in dst (repeat_dst == count), past the cache.
+void copy_joined(const Line& line);
+
 LineKernel line_kernel_portable(LineKind kind, int word);
 // Null where the plain loops are as good.
 LineKernel line_kernel_avx2(LineKind kind, int word);

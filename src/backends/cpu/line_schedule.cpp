@@ -12,6 +12,8 @@ namespace {
 
 constexpr int64_t least_run_bytes = 64;           // shorter runs are the nest's business
 constexpr int64_t least_streamed_run = 512;       // unless runs are whole lines
+constexpr int64_t most_joined = 1536;             // longer rows are streamed side by side
+constexpr int64_t rows_side_by_side = 16, least_rows_side_by_side = 4;
 constexpr int64_t least_fill_bytes = 256;
 constexpr int64_t shared_piece_bytes = 16 << 10;  // what several runs read again stays in L1
 constexpr int64_t piece_bytes = 256 << 10;
@@ -123,6 +125,29 @@ void share_near(LineSchedule& schedule, int threads) {
   else longest->extent = kept;
 }
 
+// The largest divisor of `extent` that is at most `most`.
+int64_t divisor_up_to(int64_t extent, int64_t most) {
+  while (extent % most != 0) --most;
+  return most;
+}
+
+void sort_by_source(std::vector<Loop>& loops) {
+  std::stable_sort(loops.begin(), loops.end(),
+                   [](const Loop& a, const Loop& b) { return magnitude(a.src_step) > magnitude(b.src_step); });
+}
+
+// Rows that join in dst but lie far apart in src: a few of them at a time, and then those beside them, whose pages
+// are known and which the hardware already fetches.
+void take_far_rows(LineSchedule& schedule) {
+  const Loop inner = schedule.outer.back();
+  const int64_t taken = divisor_up_to(inner.extent, rows_side_by_side);
+  if (taken < least_rows_side_by_side) return;
+  schedule.outer.back() = {inner.extent / taken, inner.dst_step * taken, inner.src_step * taken};
+  schedule.outer_count /= taken;
+  schedule.repeat = {taken, inner.dst_step, inner.src_step};
+  sort_by_source(schedule.outer);
+}
+
 // The innermost loop goes to the kernel, or as much of it as the threads can spare.
 void take_repeat(LineSchedule& schedule, int threads) {
   const bool shared = !schedule.near.empty();
@@ -139,6 +164,17 @@ void take_repeat(LineSchedule& schedule, int threads) {
   if (taken < inner.extent)
     loops.push_back({inner.extent / taken, inner.dst_step * taken, inner.src_step * taken});
   (shared ? schedule.near_count : schedule.outer_count) /= taken;
+}
+
+// Puts the loop over rows that join in dst last, if there is one and they do not join at the ends of lines.
+bool bring_joining_rows_last(LineSchedule& schedule) {
+  const int64_t row = schedule.count * schedule.word;
+  auto& loops = schedule.near.empty() ? schedule.outer : schedule.near;
+  const auto joining = std::find_if(loops.begin(), loops.end(), [&](const Loop& loop) { return loop.dst_step == row; });
+  if (schedule.kind != LineKind::copy || row % line_bytes == 0 || row >= most_joined || joining == loops.end())
+    return false;
+  std::rotate(joining, joining + 1, loops.end());
+  return true;
 }
 
 int64_t choose_piece(const LineSchedule& schedule) {
@@ -159,17 +195,18 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   const int64_t run_bytes = schedule.count * schedule.word;
   if (plan.depth > 0 && run_bytes < least_run_bytes) return std::nullopt;
   take_near(schedule);
-  schedule.streamed = moved_bytes(plan) >= policy.streamed_bytes &&
-                      (run_bytes >= least_streamed_run || run_bytes % line_bytes == 0);
+  const bool large = moved_bytes(plan) >= policy.streamed_bytes;
+  const bool streams = run_bytes >= least_streamed_run || run_bytes % line_bytes == 0;
   // Streaming stores do not care for their order, reads do.
-  if (schedule.streamed)
-    std::stable_sort(schedule.outer.begin(), schedule.outer.end(), [](const Loop& a, const Loop& b) {
-      return magnitude(a.src_step) > magnitude(b.src_step);
-    });
+  if (large && streams) sort_by_source(schedule.outer);
+  const bool joining = large && bring_joining_rows_last(schedule);
   schedule.piece = choose_piece(schedule);
   const int threads = threads_for(moved_bytes(plan), policy);
   share_near(schedule, threads);
-  take_repeat(schedule, threads);
+  if (joining && schedule.near.empty() && schedule.outer.size() > 1) take_far_rows(schedule);
+  if (schedule.repeat.extent == 1) take_repeat(schedule, threads);
+  schedule.joined = joining && schedule.repeat.extent > 1 && schedule.repeat.dst_step == run_bytes;
+  schedule.streamed = large && (streams || schedule.joined);
   return schedule;
 }
 
@@ -182,7 +219,7 @@ std::string to_string(const LineSchedule& schedule) {
   text << schedule.tasks() << " tasks, each a " << kinds[static_cast<int>(schedule.kind)];
   if (schedule.ways > 1) text << " by " << schedule.ways;
   text << " of " << schedule.piece << " x " << schedule.word << " bytes"
-       << (schedule.streamed ? ", streamed" : ", cached");
+       << (schedule.joined ? ", joined" : "") << (schedule.streamed ? ", streamed" : ", cached");
   return text.str();
 }
 

@@ -23,6 +23,7 @@ struct LineSchedule {
   int64_t outer_count = 1, near_count = 1;
   int64_t piece = 0;  // elements of a run in one task
   bool streamed = false;
+  bool joined = false;  // `repeat` walks rows that join in dst, by copy_joined()
 
   int64_t pieces() const { return (count + piece - 1) / piece; }
   int64_t tasks() const { return outer_count * pieces(); }

@@ -171,7 +171,8 @@ TEST(RearrangeSchedule, EveryPointOnceInLargeShapes) {
         "rearrange f32 8x8x8x8x8 perm=4,3,2,1,0", "rearrange f64 30x40x50 perm=2,1,0",
         "rearrange f32 3x20000 src=0,1", "rearrange f32 3x20000 src=1,0", "rearrange u8 300000",
         "rearrange f32 100x300 dst=600,2", "rearrange f32 100x300 src=300,-1", "rearrange f32 96x300 src=0,1",
-        "rearrange f32 97x300 src=0,1", "rearrange f32 5x64x40 src=0,0,1", "rearrange f32 64x5x40 src=0,40,1"})
+        "rearrange f32 97x300 src=0,1", "rearrange f32 5x64x40 src=0,0,1", "rearrange f32 64x5x40 src=0,40,1",
+        "rearrange f32 32x20x25 perm=1,0,2", "rearrange f32 31x20x25 perm=1,0,2", "rearrange f16 2000x35 src=40,1"})
     for (const Policy& policy :
          {Policy{1, 1 << 30, 0}, Policy{4, 1, 0}, Policy{16, 1, INT64_MAX}, Policy{2, 1, 0, 64, 64}, Policy{8, 1, 0, 64, 64, 0, true},
           Policy{8, 1, 0, 64, 64, 0, false}}) {
@@ -202,6 +203,23 @@ TEST(RearrangeSchedule, ThreadsDivideTheCopiesOfARow) {
     ASSERT_TRUE(schedule) << text;
     EXPECT_GE(schedule->tasks(), 8) << text << "\n" << to_string(*schedule);
   }
+}
+
+// Rows that end within lines are put together, a few at a time where they lie far apart.
+TEST(RearrangeSchedule, RowsJoin) {
+  const auto schedule_of = [](const char* text) {
+    const auto problem = harness::parse_rearrange(text);
+    return *make_line_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
+  };
+  const LineSchedule far = schedule_of("rearrange f32 800x100x250 perm=1,0,2");
+  EXPECT_TRUE(far.joined && far.streamed) << to_string(far);
+  EXPECT_EQ(16, far.repeat.extent);
+  EXPECT_EQ(1000, far.outer.back().src_step);
+  const LineSchedule near = schedule_of("rearrange f16 262144x501 src=512,1");
+  EXPECT_TRUE(near.joined) << to_string(near);
+  EXPECT_GT(near.repeat.extent, 1000);
+  EXPECT_FALSE(schedule_of("rearrange f32 800x100x256 perm=1,0,2").joined);
+  EXPECT_FALSE(schedule_of("rearrange f32 8000x10x150 dst=1570,153,1").joined);
 }
 
 int depth_of(const char* text, const Policy& policy) {

@@ -273,6 +273,10 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange c128 260x288 perm=1,0", "rearrange f32 296x500 dst=1,304", "rearrange f32 312x500 dst=1,320",
         "rearrange u8 700x300 dst=1,704", "rearrange f32 3001x320 perm=1,0", "rearrange f16 2501x320 perm=1,0",
         "rearrange u8 2601x320 perm=1,0",
+        // Rows that join in dst within its lines: a few at a time, all, of one row of src, and longer than a buffer.
+        "rearrange f32 32x20x25 perm=1,0,2", "rearrange f16 48x7x353 perm=1,0,2", "rearrange u8 33x64x70 perm=1,0,2",
+        "rearrange f16 2000x35 src=40,1", "rearrange u8 97x100 src=0,1", "rearrange f32 17x5x300 perm=1,0,2",
+        "rearrange f32 32x300x5x25 dst=37500,125,25,1 src=25,4000,800,1",
         // Rows that compete for the same sets of the cache.
         "rearrange f32 96x100 dst=1,1024 src=16384,1", "rearrange f32 80x64 dst=1,1024 src=16384,1", "rearrange f16 340x200 dst=1,352", "rearrange f64 75x96 dst=1,80"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
