@@ -10,10 +10,11 @@
 namespace infini::cpu {
 namespace {
 
-constexpr int64_t least_run_bytes = 64;           // shorter runs are the nest's business
+constexpr int64_t most_word = 16;
+constexpr int64_t least_run_bytes = 64;           // shorter runs are the nest's business, unless they join
 constexpr int64_t least_streamed_run = 512;       // unless runs are whole lines
-constexpr int64_t most_joined = 1536;             // longer rows are streamed side by side
-constexpr int64_t rows_side_by_side = 16, least_rows_side_by_side = 4;
+constexpr int64_t least_joined = 40, most_joined = 1536;  // longer rows are streamed side by side
+constexpr int64_t rows_side_by_side = 16, least_rows_side_by_side = 4, least_far = 2 << 10;
 constexpr int64_t least_fill_bytes = 256;
 constexpr int64_t shared_piece_bytes = 16 << 10;  // what several runs read again stays in L1
 constexpr int64_t piece_bytes = 256 << 10;
@@ -82,7 +83,7 @@ bool take_words(const RearrangePlan& plan, LineSchedule& schedule) {
 }
 
 bool take_any(const RearrangePlan& plan, LineSchedule& schedule) {
-  if (plan.depth > 0 && plan.atom_bytes < least_run_bytes) return take_words(plan, schedule);
+  if (plan.depth > 0 && plan.atom_bytes <= most_word) return take_words(plan, schedule);
   schedule.kind = LineKind::copy;
   schedule.count = plan.atom_bytes;
   schedule.outer.assign(plan.loops, plan.loops + plan.depth);
@@ -91,9 +92,11 @@ bool take_any(const RearrangePlan& plan, LineSchedule& schedule) {
 
 // Runs that share their source lines are walked piece by piece, all of them for each piece.
 void take_near(LineSchedule& schedule) {
-  const int64_t reach = schedule.kind == LineKind::step   ? schedule.ways * schedule.word
-                        : schedule.kind == LineKind::copy ? 1
-                                                          : 0;
+  const int64_t row = schedule.count * schedule.word;
+  const bool alone = row >= least_streamed_run || schedule.outer.size() == 1;  // else dst's order comes first
+  const int64_t reach = schedule.kind == LineKind::step            ? schedule.ways * schedule.word
+                        : schedule.kind == LineKind::copy && alone ? 1
+                                                                   : 0;
   const auto near = std::stable_partition(
       schedule.outer.begin(), schedule.outer.end(),
       [&](const Loop& loop) { return magnitude(loop.src_step) >= reach; });
@@ -141,7 +144,7 @@ void sort_by_source(std::vector<Loop>& loops) {
 void take_far_rows(LineSchedule& schedule) {
   const Loop inner = schedule.outer.back();
   const int64_t taken = divisor_up_to(inner.extent, rows_side_by_side);
-  if (taken < least_rows_side_by_side) return;
+  if (magnitude(inner.src_step) < least_far || taken < least_rows_side_by_side) return;
   schedule.outer.back() = {inner.extent / taken, inner.dst_step * taken, inner.src_step * taken};
   schedule.outer_count /= taken;
   schedule.repeat = {taken, inner.dst_step, inner.src_step};
@@ -171,7 +174,8 @@ bool bring_joining_rows_last(LineSchedule& schedule) {
   const int64_t row = schedule.count * schedule.word;
   auto& loops = schedule.near.empty() ? schedule.outer : schedule.near;
   const auto joining = std::find_if(loops.begin(), loops.end(), [&](const Loop& loop) { return loop.dst_step == row; });
-  if (schedule.kind != LineKind::copy || row % line_bytes == 0 || row >= most_joined || joining == loops.end())
+  const bool fits = row % line_bytes != 0 && row >= least_joined && row < most_joined;
+  if (schedule.kind != LineKind::copy || !fits || joining == loops.end())
     return false;
   std::rotate(joining, joining + 1, loops.end());
   return true;
@@ -193,7 +197,6 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   schedule.src_offset = plan.src_offset;
   if (!take_any(plan, schedule)) return std::nullopt;
   const int64_t run_bytes = schedule.count * schedule.word;
-  if (plan.depth > 0 && run_bytes < least_run_bytes) return std::nullopt;
   take_near(schedule);
   const bool large = moved_bytes(plan) >= policy.streamed_bytes;
   const bool streams = run_bytes >= least_streamed_run || run_bytes % line_bytes == 0;
@@ -207,6 +210,7 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   if (schedule.repeat.extent == 1) take_repeat(schedule, threads);
   schedule.joined = joining && schedule.repeat.extent > 1 && schedule.repeat.dst_step == run_bytes;
   schedule.streamed = large && (streams || schedule.joined);
+  if (plan.depth > 0 && run_bytes < least_run_bytes && !schedule.joined) return std::nullopt;
   return schedule;
 }
 
