@@ -1,22 +1,7 @@
-// Gemm on a GPU: the checks before every launch, and the candidate without a library.
+// Gemm on a GPU: the checks before every launch, and the table of vendors without a library.
 #include "backends/gpu/gemm.h"
 
 namespace infini::gpu {
-namespace {
-
-class Generic final : public GpuGemm {
- public:
-  using GpuGemm::GpuGemm;
-  const char* candidate() const override { return "generic"; }
-
- protected:
-  void multiply(const Call& call) const override {
-    launch_product(plan_, device_.facts().processors, call.c, call.a, call.b, call.alpha, call.beta, call.stream);
-  }
-};
-
-}  // namespace
-
 void GpuGemm::run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
                   void* stream) const {
   const Stream on = device_.live(stream);
@@ -29,10 +14,6 @@ void GpuGemm::run(void* workspace, void* c, const void* a, const void* b, float 
   require_reachable(device_, b, "b");
   multiply({static_cast<char*>(workspace), static_cast<char*>(c), static_cast<const char*>(a),
             static_cast<const char*>(b), alpha, beta, on});
-}
-
-std::unique_ptr<GemmKernel> make_generic_gemm(const GpuDevice& device, const GemmPlan& plan) {
-  return std::make_unique<Generic>(device, plan);
 }
 
 std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan, const GemmOptions&) {

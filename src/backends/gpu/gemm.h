@@ -9,10 +9,6 @@
 
 namespace infini::gpu {
 
-// C = alpha·A·B + beta·C for any strides and types, by tiles in shared memory and plain arithmetic: sums in f32
-// (f64 for f64) in the order of k. `processors` decides how large the tiles are, which the bits do not depend on.
-void launch_product(const GemmPlan& plan, int processors, void* c, const void* a, const void* b, float alpha,
-                    float beta, Stream stream);
 // C = alpha·sums + beta·C, elementwise; sums are f32 with rows sum_row elements apart, or null for
 // C = beta·C. With beta == 0 C is written, not read.
 void launch_finish(const GemmPlan& plan, void* c, const float* sums, int64_t sum_row, float alpha,
@@ -40,7 +36,8 @@ class GpuGemm : public GemmKernel {
   GemmPlan plan_;
 };
 
-// The candidate `generic`: launch_product(), whatever the plan.
+// The candidate `generic`: any strides and types, by plain arithmetic; sums in f32 (f64 for f64). The number of
+// processors decides how large its tiles are, which the bits do not depend on.
 std::unique_ptr<GemmKernel> make_generic_gemm(const GpuDevice& device, const GemmPlan& plan);
 
 // For the table of a vendor that has nothing better.
