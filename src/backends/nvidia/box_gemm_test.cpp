@@ -6,31 +6,14 @@
 #include <set>
 #include <vector>
 
+#include "backends/nvidia/tile_law.h"
 #include "harness/gemm_cases.h"
 
 namespace infini::nvidia {
 namespace {
 
-constexpr int processors = 132;
-
-GemmPlan plan_of(const char* text) {
-  const auto problem = harness::parse_gemm(text);
-  return make_gemm_plan(problem.c, problem.a, problem.b);
-}
-
-// Law: every element of C lies in exactly one tile.
 void expect_law(const GemmPlan& given, const BoxLaunch& launch) {
-  const BoxGemm& s = launch.gemm;
-  ASSERT_EQ(launch.swapped ? given.n : given.m, s.m);
-  std::vector<int> visits(static_cast<size_t>(given.batch * s.m * s.n));
-  for (uint32_t block = 0; block < launch.blocks; ++block) {
-    const SmallPlace place = place_tile(s, block, launch.tile);
-    ASSERT_LT(place.batch, given.batch);
-    for (int row = place.row; row < std::min(s.m, place.row + launch.tile.rows); ++row)
-      for (int col = place.col; col < std::min(s.n, place.col + launch.tile.cols); ++col)
-        ++visits[static_cast<size_t>((int64_t{place.batch} * s.m + row) * s.n + col)];
-  }
-  for (const int count : visits) ASSERT_EQ(1, count) << given;
+  expect_law(given, launch, launch.tile, [&](uint32_t block) { return place_tile(launch.gemm, block, launch.tile); });
 }
 
 // The engine finds element (x, k) of a matrix where the plan has it, and can step there.

@@ -7,32 +7,16 @@
 #include <set>
 #include <vector>
 
+#include "backends/nvidia/tile_law.h"
 #include "harness/gemm_cases.h"
 
 namespace infini::nvidia {
 namespace {
 
-constexpr int processors = 132;
-
-GemmPlan plan_of(const char* text) {
-  const auto problem = harness::parse_gemm(text);
-  return make_gemm_plan(problem.c, problem.a, problem.b);
-}
-
-// Law: every element of C lies in exactly one tile.
 void expect_law(const GemmPlan& given, const RingLaunch& launch) {
-  const RingGemm& s = launch.gemm;
   const RingTile& tile = ring_tiles[launch.tile];
-  ASSERT_EQ(launch.swapped ? given.n : given.m, s.m);
-  std::vector<int> visits(static_cast<size_t>(given.batch * s.m * s.n));
-  for (uint32_t block = 0; block < launch.blocks; ++block) {
-    const SmallPlace place = place_in_team(s, block, tile, launch.in_teams ? tile.team : no_team);
-    ASSERT_LT(place.batch, given.batch);
-    for (int row = place.row; row < std::min(s.m, place.row + tile.rows); ++row)
-      for (int col = place.col; col < std::min(s.n, place.col + tile.cols); ++col)
-        ++visits[static_cast<size_t>((int64_t{place.batch} * s.m + row) * s.n + col)];
-  }
-  for (const int count : visits) ASSERT_EQ(1, count) << given;
+  const auto team = launch.in_teams ? tile.team : no_team;
+  expect_law(given, launch, tile, [&](uint32_t block) { return place_in_team(launch.gemm, block, tile, team); });
 }
 
 TEST(RingGemm, KeepsTheLawOnRandomProducts) {

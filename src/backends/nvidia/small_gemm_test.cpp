@@ -6,34 +6,18 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "backends/nvidia/tile_law.h"
 #include "harness/gemm_cases.h"
 #include "plan/gemm_operand.h"
 
 namespace infini::nvidia {
 namespace {
 
-constexpr int processors = 132;
-
-GemmPlan plan_of(const char* text) {
-  const auto problem = harness::parse_gemm(text);
-  return make_gemm_plan(problem.c, problem.a, problem.b);
-}
-
-// Law: every element of C lies in exactly one tile.
 void expect_law(const GemmPlan& given) {
   const auto launch = make_small_gemm(given, processors);
   ASSERT_TRUE(launch.has_value());
-  const SmallGemm& s = launch->gemm;
-  ASSERT_EQ(launch->swapped ? given.n : given.m, s.m);
-  std::vector<int> visits(static_cast<size_t>(given.batch * s.m * s.n));
-  for (uint32_t block = 0; block < launch->blocks; ++block) {
-    const SmallPlace place = place_tile(s, block, launch->tile);
-    ASSERT_LT(place.batch, given.batch);
-    for (int row = place.row; row < std::min(s.m, place.row + launch->tile.rows); ++row)
-      for (int col = place.col; col < std::min(s.n, place.col + launch->tile.cols); ++col)
-        ++visits[static_cast<size_t>((int64_t{place.batch} * s.m + row) * s.n + col)];
-  }
-  for (const int count : visits) ASSERT_EQ(1, count) << given;
+  expect_law(given, *launch, launch->tile,
+             [&](uint32_t block) { return place_tile(launch->gemm, block, launch->tile); });
 }
 
 // Every word that may be fetched lies at a multiple of its size and inside the operand's lines.
