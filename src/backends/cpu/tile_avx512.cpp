@@ -104,25 +104,9 @@ struct Avx512 {
   }
 };
 
-template <int word>
-PanelKernels with_skewed() {
-  PanelKernels kernels = panel_kernels_of<Avx512, word>();
-  kernels.skewed = run_skewed<Avx512, word>;
-  kernels.skewed_pairs = run_skewed_pairs<Avx512, word>;
-  return kernels;
-}
-
 }  // namespace
 
-PanelKernels panel_kernels_avx512(int word) {
-  switch (word) {
-    case 1: return with_skewed<1>();
-    case 2: return with_skewed<2>();
-    case 4: return with_skewed<4>();
-    case 8: return with_skewed<8>();
-    default: return with_skewed<16>();
-  }
-}
+PanelKernels panel_kernels_avx512(int word) { return skewed_panel_kernels<Avx512>(word); }
 
 }  // namespace infini::cpu
 

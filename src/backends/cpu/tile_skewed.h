@@ -85,4 +85,24 @@ void run_skewed_pairs(const Panel& p) {
   run_skewed_pairs_edge<V, word>(p, walk_tiles<V, word, 2>(p, emit));
 }
 
+// All that there is for words of a size, skewed columns included.
+template <class V, int word>
+PanelKernels skewed_panel_kernels_of() {
+  PanelKernels kernels = panel_kernels_of<V, word>();
+  kernels.skewed = run_skewed<V, word>;
+  kernels.skewed_pairs = run_skewed_pairs<V, word>;
+  return kernels;
+}
+
+template <class V>
+PanelKernels skewed_panel_kernels(int word) {
+  switch (word) {
+    case 1: return skewed_panel_kernels_of<V, 1>();
+    case 2: return skewed_panel_kernels_of<V, 2>();
+    case 4: return skewed_panel_kernels_of<V, 4>();
+    case 8: return skewed_panel_kernels_of<V, 8>();
+    default: return skewed_panel_kernels_of<V, 16>();
+  }
+}
+
 }  // namespace infini::cpu
