@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "backends/nvidia/tile_law.h"
+#include "backends/nvidia/tile_law_test.h"
 #include "harness/gemm_cases.h"
 
 namespace infini::nvidia {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "backends/nvidia/tile_law.h"
+#include "backends/nvidia/tile_law_test.h"
 #include "harness/gemm_cases.h"
 #include "plan/gemm_operand.h"
 
