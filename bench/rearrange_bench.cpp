@@ -11,18 +11,18 @@
 #include "bench/measure.h"
 #include "harness/check.h"
 #include "ops/rearrange.h"
+#include "plan/memory_traffic.h"
 #include "runtime/current_device.h"
 
 namespace infini::bench {
 namespace {
 
+// Processors move lines of 64 bytes, GPUs a line's sectors.
+int64_t line_bytes(const Device& device) { return device.kind() == INFINI_DEVICE_CPU ? 64 : 32; }
+
 constexpr int64_t verify_limit = int64_t{256} << 20, in_cache_bytes = 1 << 20;
 
 size_t extent_of(const ByteRange& range) { return static_cast<size_t>(range.end - range.begin); }
-
-}  // namespace
-
-namespace {
 
 Row measure_once(const std::string& name, const std::string& text, const Options& options) {
   const auto problem = harness::parse_rearrange(text);
@@ -38,6 +38,8 @@ Row measure_once(const std::string& name, const std::string& text, const Options
     if (!verdict.passed) std::printf("%s\n", verdict.message.c_str());
   }
   row.bytes = moved_bytes(plan) + distinct_source_bytes(plan);
+  const MemoryTraffic traffic = memory_traffic(plan, line_bytes(device));
+  row.allowed = static_cast<double>(row.bytes) / (traffic.read + traffic.written);
 
   const auto dst = dst_range(plan), src = src_range(plan);
   const size_t half = static_cast<size_t>(row.bytes) / 2;  // a copy moves each byte twice

@@ -28,12 +28,23 @@ std::string today() {
   return text;
 }
 
+template <class Value>
+double geometric_mean(const std::vector<Row>& rows, Value value) {
+  double sum = 0;
+  for (const Row& row : rows) sum += std::log(value(row));
+  return rows.empty() ? 0 : std::exp(sum / static_cast<double>(rows.size()));
+}
+
+constexpr double worth_saying = 0.95;  // layouts that memory cannot move at nearly a copy's speed
+
 }  // namespace
 
 double Results::mean_ratio() const {
-  double sum = 0;
-  for (const Row& row : rows_) sum += std::log(row.ratio());
-  return rows_.empty() ? 0 : std::exp(sum / static_cast<double>(rows_.size()));
+  return geometric_mean(rows_, [](const Row& row) { return row.ratio(); });
+}
+
+double Results::mean_allowed() const {
+  return geometric_mean(rows_, [](const Row& row) { return std::min(row.allowed, 1.0); });
 }
 
 bool Results::all_verified() const {
@@ -51,7 +62,7 @@ void Results::write_json(const std::string& path) const {
          << quoted(row.candidate) << ", \"bytes\": " << row.bytes << ", \"seconds\": " << row.seconds
          << ", \"gb_per_second\": " << row.gb_per_second() << ", \"limit\": " << quoted(row.limit)
          << ", \"limit_gb_per_second\": " << row.limit_gb_per_second() << ", \"ratio\": "
-         << row.ratio() << ", \"scaling\": " << row.scaling << ", \"limit_scaling\": "
+         << row.ratio() << ", \"allowed\": " << row.allowed << ", \"scaling\": " << row.scaling << ", \"limit_scaling\": "
          << row.limit_scaling << ", \"verified\": " << (row.verified ? "true" : "false") << "}";
   }
   file << "\n]}\n";
@@ -68,9 +79,12 @@ void print_row(const Row& row) {
   char scaling[40] = "";
   if (row.scaling > 0)
     std::snprintf(scaling, sizeof scaling, "%16.2f %12.2f  ", row.scaling, row.limit_scaling);
-  std::printf("%-32s %9.2f %9.2f %9.2f %6.2f  %s%s%s\n", row.name.c_str(),
+  char allowed[40] = "";
+  if (row.allowed < worth_saying)
+    std::snprintf(allowed, sizeof allowed, "  (whole lines allow %.2f)", row.allowed);
+  std::printf("%-32s %9.2f %9.2f %9.2f %6.2f  %s%s%s%s\n", row.name.c_str(),
               static_cast<double>(row.bytes) * 1e-6, row.gb_per_second(),
-              row.limit_gb_per_second(), row.ratio(), scaling, row.candidate.c_str(),
+              row.limit_gb_per_second(), row.ratio(), scaling, row.candidate.c_str(), allowed,
               row.verified ? "" : "  WRONG RESULT");
   std::fflush(stdout);
 }

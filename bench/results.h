@@ -13,6 +13,7 @@ struct Row {
   double seconds = 0;        // median of one run
   double limit_seconds = 0;  // median of a copy that moves as many bytes
   std::string limit;         // which copy that was
+  double allowed = 1;        // the ratio that whole lines of memory allow: the copy's bytes by those that must move
   bool verified = true;      // false only when a comparison failed
   // One thread's time by that of all of them, ours and the copy's; 0: not measured.
   double scaling = 0, limit_scaling = 0;
@@ -25,7 +26,8 @@ class Results {
  public:
   void add(Row row) { rows_.push_back(std::move(row)); }
   const std::vector<Row>& rows() const { return rows_; }
-  double mean_ratio() const;  // geometric
+  double mean_ratio() const;    // geometric
+  double mean_allowed() const;  // of what whole lines allow, at most 1 each
   bool all_verified() const;
   // Throws when the file cannot be written.
   void write_json(const std::string& path) const;

@@ -124,4 +124,23 @@ GemmProblem random_gemm(Random& random, int64_t most) {
   return p;
 }
 
+GemmProblem random_dense_gemm(Random& random) {
+  static constexpr const char* types[] = {"f16", "bf16", "f32", "f64"};
+  const auto extent = [&](int most_bits) {
+    const auto bits = static_cast<int>(random.between(0, most_bits - 1));
+    const int64_t value = random.between(int64_t{1} << bits, int64_t{2} << bits);
+    return random.one_in(2) && value > 16 ? value / 16 * 16 : value;
+  };
+  int64_t m, n, k, batch;
+  do {
+    m = extent(12), n = extent(12), k = extent(12), batch = random.one_in(4) ? extent(7) : 1;
+  } while (m * n * k > (int64_t{1} << 34) / batch);
+  std::string text = std::string("gemm ") + types[random.between(0, 3)] + " m=" + std::to_string(m) +
+                     " n=" + std::to_string(n) + " k=" + std::to_string(k);
+  if (batch > 1) text += " batch=" + std::to_string(batch);
+  if (random.one_in(3)) text += " a=t";
+  if (random.one_in(2)) text += " b=t";
+  return parse_gemm(text);
+}
+
 }  // namespace infini::harness

@@ -16,4 +16,8 @@ std::vector<std::string> curated_gemm_cases();
 // alpha and beta of every kind. Extents up to `most`.
 GemmProblem random_gemm(Random& random, int64_t most = 70);
 
+// As programs have them, to be measured: contiguous matrices, a and b transposed or not; every magnitude of each
+// extent up to 4096 is as likely as any other, and one in four is a batch. At most 2^35 FLOP.
+GemmProblem random_dense_gemm(Random& random);
+
 }  // namespace infini::harness

@@ -77,9 +77,26 @@ std::vector<ptrdiff_t> random_strides(Random& random, const std::vector<size_t>&
   return strides;
 }
 
-// dst dims of equal extent may also interleave: x[::2] and x[1::2] style layouts.
 int64_t random_misalignment(Random& random) {
   return random.one_in(3) ? random.between(0, 63) : 0;
+}
+
+// A dense source whose dims lie in memory in a random order; one in three has gaps between rows, one in ten of the
+// dims runs backwards or stands still.
+std::vector<ptrdiff_t> source_strides(Random& random, const std::vector<size_t>& shape) {
+  std::vector<size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  order = shuffled(random, std::move(order));
+  const bool padded = random.one_in(3);
+  std::vector<ptrdiff_t> strides(shape.size());
+  ptrdiff_t step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const int64_t kind = random.between(0, 19);
+    strides[order[i]] = kind == 0 ? 0 : kind == 1 ? -step : step;
+    if (kind != 0) step *= static_cast<ptrdiff_t>(shape[order[i]]);
+    if (padded && random.one_in(3)) step += static_cast<ptrdiff_t>(int64_t{1} << random.between(0, 6));
+  }
+  return strides;
 }
 
 }  // namespace
@@ -106,6 +123,16 @@ RearrangeProblem random_problem(Random& random, const RandomShape& limits) {
   problem.dst_at = random_misalignment(random);
   problem.src_at = random_misalignment(random);
   return problem;
+}
+
+RearrangeProblem random_dense_problem(Random& random, int64_t bytes) {
+  static constexpr infiniDtype_t types[] = {INFINI_DTYPE_U8, INFINI_DTYPE_F16, INFINI_DTYPE_F32, INFINI_DTYPE_F64};
+  const infiniDtype_t dtype = types[random.between(0, 3)];
+  auto shape = wide_shape(random, bytes / dtype_bytes(dtype));
+  std::erase(shape, size_t{1});
+  const auto src = source_strides(random, shape);
+  return {.dst = make_layout(dtype, shape.size(), shape.data(), nullptr),
+          .src = make_layout(dtype, shape.size(), shape.data(), src.data())};
 }
 
 RearrangeProblem random_wide_problem(Random& random, int64_t most) {

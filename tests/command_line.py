@@ -21,6 +21,8 @@ CASES = [
     (["bench", "--list"], 0, "cpu_medium", ""),
     (["bench", "rearrange f32 64x64 perm=1,0", "--milliseconds", "1"], 0, "geometric mean", ""),
     (["bench", "quick", "--filter", "transpose", "--milliseconds", "1"], 0, "transpose_u8", ""),
+    (["bench", "--random", "4", "--megabytes", "1", "--milliseconds", "1"], 0, "geometric mean", ""),
+    (["bench", "rearrange f32 4096x64 src=256,2", "--milliseconds", "1"], 0, "(whole lines allow 0.67)", ""),
     (["bench", "gemm f32 m=8 n=8 k=8", "--milliseconds", "1"], 0, "gemm f32 m=8 n=8 k=8", ""),
     # What is wrong is named, and nothing runs.
     (["frobnicate"], 2, "", '"frobnicate" is not a command'),
@@ -35,6 +37,8 @@ CASES = [
     (["bench", "quick", "--filter", "nosuch"], 2, "", '"nosuch"'),
     (["bench", "quick", "--milliseconds", "-1"], 2, "", "--milliseconds"),
     (["bench", "rearrange f32 4x4", "gemm f32 m=8 n=8 k=8"], 2, "", "not both"),
+    (["bench", "--random", "-4"], 2, "", "--random is -4"),
+    (["bench", "quick", "--random", "4"], 2, "", '"quick"'),
     (["check", "--random", "5", "--device", "qy"], 2, "", "qy"),
     (["check", "--random", "5", "--device", "toaster"], 2, "", "toaster"),
     (["check", "--random", "5", "--threads", "-3"], 2, "", "-3"),

@@ -36,6 +36,8 @@ constexpr Command commands[] = {
   infini bench --op gemm [SUITE | "PROBLEM"...]
       measure against the machine's own limits and, on the CPU, whichever of OpenBLAS, BLIS, MKL and
       oneDNN 3 the loader finds, in turns
+  infini bench --random 40 [--seed 7] [--megabytes 50] [--op gemm]
+      layouts or products that nobody chose; a row says where whole lines of memory allow less than a copy
   infini bench --list
       the suites and what is in them
   Options: --filter TEXT (cases whose name has it), --json FILE (write the results, too),
