@@ -20,12 +20,14 @@ need() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# build PRESET TARGET [CMAKE-OPTION...]: configures once, then builds.
+# build PRESET TARGET [CMAKE-OPTION...]: configures once, then builds; what failed is shown.
 build() {
-  local preset=$1 target=$2
+  local preset=$1 target=$2 log=build/$1.log
   shift 2
+  mkdir -p build
   say "Building (preset $preset, $(nproc) cores; the first time takes minutes)"
-  cmake --preset "$preset" "$@" >"/tmp/infini-configure-$preset.log" 2>&1 ||
-    { cat "/tmp/infini-configure-$preset.log"; return 1; }
-  cmake --build --preset "$preset" --target "$target" -- -j"$(nproc)" | tail -n 1
+  cmake --preset "$preset" "$@" >"$log" 2>&1 || { cat "$log"; return 1; }
+  cmake --build --preset "$preset" --target "$target" -- -j"$(nproc)" >"$log" 2>&1 ||
+    { grep -m 1 -A 60 '^FAILED' "$log" || tail -n 60 "$log"; return 1; }
+  tail -n 1 "$log"
 }
