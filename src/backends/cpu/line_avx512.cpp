@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backends/cpu/line_avx512.h"
+#include "backends/cpu/line_copies.h"
 
 namespace infini::cpu {
 namespace {
@@ -113,79 +114,17 @@ void run_step(const Line& line) {
   }
 }
 
-// Four pages in turns, four lines of each while its next four are fetched, keep more reads under way
-// than one ascending stream does.
-int64_t copy_pages(char* dst, const char* src, int64_t bytes) {
-  constexpr int64_t page = 4096, group = 4 * page, visit = 256;
-  int64_t done = 0;
-  for (; done + group <= bytes; done += group)
-    for (int64_t at = done; at < done + page; at += visit)
-      for (int64_t i = at; i < at + group; i += page) {
-        __m512i v[visit / 64];
-        for (int64_t line = 0; line < visit; line += 64) __builtin_prefetch(src + i + visit + line);
-        for (int64_t line = 0; line < visit; line += 64) v[line / 64] = load(src + i + line);
-        for (int64_t line = 0; line < visit; line += 64) stream(dst + i + line, v[line / 64]);
-      }
-  return done;
-}
-
-void copy_long(Line line) {
-  char* dst = line.dst + line.begin;
-  const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) % 64);
-  _mm512_mask_storeu_epi8(dst, low_bits(static_cast<int>(head)), load(line.src + line.begin));
-  const int64_t done = head + copy_pages(dst + head, line.src + line.begin + head, line.count - head);
-  line.begin += done;
-  line.count -= done;
-  if (line.count >= 64)
-    return run_streamed<1>(line.dst, Copy<1>(line), line.begin, line.begin + line.count);
-  std::memcpy(line.dst + line.begin, line.src + line.begin, static_cast<size_t>(line.count));
-}
-
-// Four runs side by side, for the same reason; each has its own edges.
-void copy_four(const Line& line) {
-  char* dst[4];
-  const char* src[4];
-  int64_t left[4], common = line.count;
-  for (int q = 0; q < 4; ++q) {
-    dst[q] = line.dst + line.begin + q * line.repeat_dst;
-    src[q] = line.src + line.begin + q * line.repeat_src;
-    const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst[q]) % 64);
-    _mm512_mask_storeu_epi8(dst[q], low_bits(static_cast<int>(head)), load(src[q]));
-    dst[q] += head;
-    src[q] += head;
-    left[q] = line.count - head;
-    common = left[q] < common ? left[q] : common;
+struct Wide {
+  static Wide load(const char* src) { return {_mm512_loadu_si512(src)}; }
+  void stream(char* dst) const { infini::cpu::stream(dst, value); }
+  // Even a store of nothing would fetch its line from memory.
+  static void copy_part(char* dst, const char* src, int64_t bytes) {
+    if (bytes == 0) return;
+    const __mmask64 part = low_bits(static_cast<int>(bytes));
+    _mm512_mask_storeu_epi8(dst, part, _mm512_maskz_loadu_epi8(part, src));
   }
-  int64_t i = 0;
-  for (; i + 64 <= common; i += 64)
-    for (int q = 0; q < 4; ++q) stream(dst[q] + i, load(src[q] + i));
-  for (int q = 0; q < 4; ++q) {
-    int64_t at = i;
-    for (; at + 64 <= left[q]; at += 64) stream(dst[q] + at, load(src[q] + at));
-    const __mmask64 rest = low_bits(static_cast<int>(left[q] - at));
-    _mm512_mask_storeu_epi8(dst[q] + at, rest, _mm512_maskz_loadu_epi8(rest, src[q] + at));
-  }
-}
-
-// Ordinary stores are memcpy's business.
-void run_copy(const Line& line) {
-  // Where rows end within lines, the lines at their ends are waited for: four rows at once already when shorter.
-  const int64_t least_side_by_side = line.count % 64 == 0 ? 2048 : 512;
-  constexpr int64_t least_long = 16 << 10;
-  if (!line.streamed || line.count < 128) return line_kernel_portable(LineKind::copy, 1)(line);
-  Line next = line;
-  int64_t turn = 0;
-  const auto advance = [&](int64_t turns) {
-    turn += turns;
-    next.dst += turns * line.repeat_dst;
-    next.src += turns * line.repeat_src;
-  };
-  const bool broadcast = line.repeat > 1 && line.repeat_src == 0;  // reads from L1
-  if (broadcast || line.count < least_side_by_side) return run_vectors<1, Copy<1>>(line);
-  if (line.count < least_long)
-    for (; turn + 4 <= line.repeat; advance(4)) copy_four(next);
-  for (; turn < line.repeat; advance(1)) copy_long(next);
-}
+  __m512i value;
+};
 
 // One vector of src becomes `ways` masked vectors of dst: the gaps are not touched.
 template <int word>
@@ -246,7 +185,7 @@ void run_spread(const Line& line) {
 template <int word>
 LineKernel kernel_of(LineKind kind) {
   switch (kind) {
-    case LineKind::copy: return run_copy;  // in bytes
+    case LineKind::copy: return run_copy<Wide>;  // in bytes
     case LineKind::fill: return run_or_loop<word, Fill, LineKind::fill>;
     case LineKind::flip: return run_or_loop<word, Flip, LineKind::flip>;
     case LineKind::step: return run_step<word>;

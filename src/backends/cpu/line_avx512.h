@@ -49,19 +49,6 @@ __m512i load(const char* p) { return _mm512_loadu_si512(p); }
 constexpr int64_t fetched_ahead = 512;
 
 template <int word>
-struct Copy {
-  static constexpr int64_t streams = 1;  // what is long is copied in pages, see below
-  explicit Copy(const Line& line) : src(line.src) {}
-  void move_to(const Line& line, int64_t) { src = line.src; }
-  // Short runs mostly follow one another in src: fetched ahead as if they were one.
-  __m512i at(int64_t i) const {
-    __builtin_prefetch(src + i * word + 2048);
-    return load(src + i * word);
-  }
-  const char* src;
-};
-
-template <int word>
 struct Fill {
   static constexpr int64_t streams = 1;
   explicit Fill(const Line& line) { move_to(line, 0); }
