@@ -173,6 +173,28 @@ void pack(const PackCall<T>& call) {
 
 // ---- finishing: sums become C ----
 
+// C's columns are contiguous: squares of sums are transposed on the way.
+template <class S, class T, class Result>
+[[gnu::always_inline]] inline void finish_columns(const FinishCall<T>& call, const Result& result) {
+  constexpr int lanes = Simd<T>::lanes;
+  for (int64_t i = 0; i < call.rows; i += lanes)
+    for (int64_t j = 0; j < call.cols; j += lanes) {
+      const int rows = static_cast<int>(call.rows - i < lanes ? call.rows - i : lanes),
+                cols = static_cast<int>(call.cols - j < lanes ? call.cols - j : lanes);
+      Vec<T> v[lanes] = {};
+#pragma GCC unroll 16
+      for (int u = 0; u < lanes; ++u)
+        if (u < rows) v[u] = wide_part<T>(call.sum + (i + u) * call.sum_row + j, cols);
+      transpose<T>(v);
+#pragma GCC unroll 16
+      for (int u = 0; u < lanes; ++u) {
+        if (u >= cols) break;
+        S* const place = reinterpret_cast<S*>(call.c + (j + u) * call.col_step) + i;
+        narrow_part<T>(place, rows, result(v[u], [&] { return wide_part<T>(place, rows); }));
+      }
+    }
+}
+
 template <class S, class T>
 void finish(const FinishCall<T>& call) {
   constexpr int lanes = Simd<T>::lanes;
@@ -181,6 +203,7 @@ void finish(const FinishCall<T>& call) {
   const auto result = [&](Vec<T> total, auto old) {
     return call.beta == 0 ? alpha * total : blend<T>(alpha, total, beta, old());
   };
+  if (!unit && call.row_step == static_cast<int64_t>(sizeof(S)) && call.rows > 1) return finish_columns<S, T>(call, result);
   for (int64_t i = 0; i < call.rows; ++i) {
     const T* sum = call.sum + i * call.sum_row;
     char* c = call.c + i * call.row_step;

@@ -24,6 +24,7 @@ constexpr int64_t rows_reread = 8;  // of B, which later rows of A read again ac
 constexpr int64_t cuts_of_k = 16, least_cut_bytes = 256 << 10, most_cut_sums = 128 << 10;
 constexpr int64_t short_share = 1024;  // bytes of a row for each thread
 // More rows than a kernel takes read B along its columns in pieces that stay in L1, and A's with them.
+constexpr int64_t least_dot = 64, dots_per_row = 15;  // k from which dot products are better than transposing B
 constexpr int64_t piece_bytes = 2048, piece_cols = 16, cols_together = 4, page_bytes = 4096;
 
 enum class Walk { none, across, along };  // the contiguous direction of B: its rows or its columns
@@ -233,10 +234,18 @@ class Skinny final : public CpuGemm {
 
 }  // namespace
 
-// Small products go to the blocked kernel, which has less to set up.
+bool prefers_dots(const GemmPlan& original) {
+  const GemmPlan plan = orient(original);
+  const int64_t bytes = dtype_bytes(plan.b.dtype);
+  const bool a_along = plan.a.col_step == bytes, b_along = plan.b.row_step == bytes;
+  return a_along && b_along && plan.m <= most_rows_along && plan.k >= least_dot && plan.k >= dots_per_row * plan.m;
+}
+
+// Small products go to other kernels, which have less to set up.
 bool is_skinny(const infini::Device&, const GemmPlan& original) {
   const GemmPlan plan = orient(original);
-  return plan.k > 0 && plan.k >= 64 && plan.n >= 64 && walk_of(plan) != Walk::none;
+  if (plan.k == 0) return false;
+  return prefers_dots(original) || (plan.k >= 64 && plan.n >= 64 && walk_of(plan) != Walk::none);
 }
 
 std::unique_ptr<GemmKernel> make_skinny(const infini::Device&, const GemmPlan& plan) {

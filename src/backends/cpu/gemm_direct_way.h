@@ -1,0 +1,36 @@
+// How the direct gemm goes about a product: which operand it reads vector by vector, and what it must
+// copy before. A pure value, decided by the problem alone.
+#pragma once
+
+#include "backends/cpu/gemm.h"
+
+namespace infini::cpu {
+
+struct DirectWay {
+  bool swapped = false;       // computed as Cᵀ = Bᵀ·Aᵀ
+  bool packs_a = false;       // A is not of the arithmetic's type
+  bool packs_b = false;       // B is not, or its rows are not contiguous
+  bool through_sums = false;  // the tiles cannot write C themselves
+  double cycles = 0;          // an estimate, for one thread
+};
+
+// The cheaper of the two ways to see the product.
+DirectWay direct_way(const GemmPlan& plan);
+
+// Vectors of the next panel where `left` of `all` are left: the widest that divide them; two of 2 are
+// better than 3 and 1.
+template <class T>
+int64_t panel_vectors(const GemmKernels<T>& kernels, int64_t all, int64_t left) {
+  if (kernels.wide_vectors != 0 && all % kernels.wide_vectors == 0) return kernels.wide_vectors;
+  if (left == 4 && kernels.tile_vectors == 3) return 2;
+  return left < kernels.tile_vectors ? left : kernels.tile_vectors;
+}
+
+// Rows of a tile that is so many vectors wide.
+template <class T>
+int64_t most_rows(const GemmKernels<T>& kernels, int64_t vectors) {
+  if (vectors > kernels.tile_vectors) return kernels.wide_rows > 0 ? kernels.wide_rows : 1;
+  return vectors == kernels.tile_vectors ? kernels.tile_rows : kernels.narrow_rows;
+}
+
+}  // namespace infini::cpu
