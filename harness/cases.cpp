@@ -38,6 +38,14 @@ constexpr const char* fixed[] = {
     "rearrange f16 2x64x4x32 perm=0,2,1,3", "rearrange f16 2x64x4x32 perm=0,2,3,1",
     "rearrange u8 2x50x60x3 perm=0,3,1,2", "rearrange u8 2x3x50x60 perm=0,2,3,1",
     "rearrange f16 4x4x128x16 dst=32768,8192,16,1 src=8192,16,64,1",
+    // little moves innermost: permuted or reversed within blocks, repeated, short rows with gaps, a few planes
+    "rearrange u8 46x51x3x10x4 perm=0,1,2,4,3", "rearrange f16 20001x2 src=2,-1",
+    "rearrange f16 45x16x110 src=1760,110,0", "rearrange f64 13x83x4x3 src=996,12,3,0",
+    "rearrange f32 40x2x41x2x4 src=164,0,4,0,1", "rearrange u8 60x2x61x2x3 src=183,0,3,0,1",
+    "rearrange f32 3001x7 src=8,1", "rearrange u8 9001x9 src=12,1", "rearrange f32 1003x25 src=32,1",
+    "rearrange f32 3001x7 dst=8,1", "rearrange u8 9001x9 dst=12,1", "rearrange f16 3001x3x2 dst=8,2,1 src=6,1,3",
+    "rearrange f32 503x100 dst=128,1", "rearrange f32 503x100 dst=101,1", "rearrange f32 4x9001 perm=1,0",
+    "rearrange u8 8x8x4x550 perm=2,1,3,0", "rearrange f32 100x60x5x2 perm=1,0,3,2", "rearrange f16 300x70x20 perm=1,0,2",
 };
 
 // Shapes that are tried with every element size and misalignment.

@@ -61,6 +61,24 @@ void copy_short(const Line& line) {
   copy_lines<Wide>(dst + head, src + head, line.count - head);
 }
 
+// Short rows with gaps between them: their whole lines are streamed; the lines at their ends, which have to be fetched
+// before they are written, are asked for some rows before.
+template <class Wide>
+void copy_short_rows(const Line& line) {
+  const int64_t ahead = 2048 / line.count + 1, count = line.count;
+  char* dst = line.dst + line.begin;
+  const char* src = line.src + line.begin;
+  for (int64_t turn = 0; turn < line.repeat; ++turn, dst += line.repeat_dst, src += line.repeat_src) {
+    __builtin_prefetch(dst + ahead * line.repeat_dst, 1);
+    __builtin_prefetch(dst + ahead * line.repeat_dst + count - 1, 1);
+    for (int64_t i = 0; i < count; i += 64) __builtin_prefetch(src + ahead * line.repeat_src + i);
+    int64_t i = head_of(dst);
+    Wide::copy_part(dst, src, i);
+    for (; i + 64 <= count; i += 64) Wide::load(src + i).stream(dst + i);
+    Wide::copy_part(dst + i, src + i, count - i);
+  }
+}
+
 // Four runs side by side, for the same reason as four pages; each has its own edges.
 template <class Wide>
 void copy_four(const Line& line) {
@@ -92,8 +110,10 @@ template <class Wide>
 void run_copy(const Line& line) {
   // Where rows end within lines, the lines at their ends are waited for: four rows at once already when shorter.
   const int64_t least_side_by_side = line.count % 64 == 0 ? 2048 : 512;
-  constexpr int64_t least_long = 16 << 10;
+  constexpr int64_t most_short = 2048, least_long = 16 << 10;
   if (!line.streamed || line.count < 128) return line_kernel_portable(LineKind::copy, 1)(line);
+  const bool whole = line.count % 64 == 0 && line.repeat_dst % 64 == 0;
+  if (!whole && line.repeat > 1 && line.count < most_short) return copy_short_rows<Wide>(line);
   Line next = line;
   int64_t turn = 0;
   const auto advance = [&](int64_t turns) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t most_word = 16;
 constexpr int64_t least_run_bytes = 64;           // shorter runs are the nest's business, unless they join
-constexpr int64_t least_streamed_run = 512;       // unless runs are whole lines
+constexpr int64_t least_streamed_run = 512, least_streamed_copy = 128;  // unless runs are whole lines
 constexpr int64_t least_joined = 40, most_joined = 1536;  // longer rows are streamed side by side
 constexpr int64_t rows_side_by_side = 16, least_rows_side_by_side = 4, least_far = 2 << 10;
 constexpr int64_t least_fill_bytes = 256;
@@ -159,14 +159,15 @@ void take_repeat(LineSchedule& schedule, int threads) {
   const Loop inner = loops.back();
   const int64_t others = schedule.outer_count / inner.extent;
   const bool whole = shared || threads == 1 || others >= 4 * threads;
-  const int64_t taken =
-      whole ? inner.extent : divisor_leaving(inner.extent, ceil_div(4 * threads, others));
+  const int64_t taken = whole ? inner.extent : std::max<int64_t>(1, inner.extent / ceil_div(4 * threads, others));
   if (taken == 1) return;
+  const int64_t parts = ceil_div(inner.extent, taken);
   schedule.repeat = {taken, inner.dst_step, inner.src_step};
+  schedule.last_repeat = inner.extent - (parts - 1) * taken;
   loops.pop_back();
-  if (taken < inner.extent)
-    loops.push_back({inner.extent / taken, inner.dst_step * taken, inner.src_step * taken});
-  (shared ? schedule.near_count : schedule.outer_count) /= taken;
+  if (parts > 1) loops.push_back({parts, inner.dst_step * taken, inner.src_step * taken});
+  auto& count = shared ? schedule.near_count : schedule.outer_count;
+  count = count / inner.extent * parts;
 }
 
 // Puts the loop over rows that join in dst last, if there is one and they do not join at the ends of lines.
@@ -199,7 +200,8 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   const int64_t run_bytes = schedule.count * schedule.word;
   take_near(schedule);
   const bool large = moved_bytes(plan) >= policy.streamed_bytes;
-  const bool streams = run_bytes >= least_streamed_run || run_bytes % line_bytes == 0;
+  const int64_t least_streamed = schedule.kind == LineKind::copy ? least_streamed_copy : least_streamed_run;
+  const bool streams = run_bytes >= least_streamed || run_bytes % line_bytes == 0;
   // Streaming stores do not care for their order, reads do.
   if (large && streams) sort_by_source(schedule.outer);
   const bool joining = large && bring_joining_rows_last(schedule);

@@ -20,11 +20,18 @@ struct LineSchedule {
   // Walked inside of each piece, outermost first: these runs read the same lines of src.
   std::vector<Loop> near;
   Loop repeat{1, 0, 0};  // the innermost loop, which the kernel walks itself
+  int64_t last_repeat = 0;  // its extent in the last iteration of the innermost outer loop, if that is another
   int64_t outer_count = 1, near_count = 1;
   int64_t piece = 0;  // elements of a run in one task
   bool streamed = false;
   bool joined = false;  // `repeat` walks rows that join in dst, by copy_joined()
 
+  // Of a task.
+  int64_t repeat_of(int64_t task) const {
+    if (last_repeat == 0 || last_repeat == repeat.extent) return repeat.extent;
+    const int64_t parts = outer.back().extent;  // and no pieces
+    return task % parts == parts - 1 ? last_repeat : repeat.extent;
+  }
   int64_t pieces() const { return (count + piece - 1) / piece; }
   int64_t tasks() const { return outer_count * pieces(); }
 };

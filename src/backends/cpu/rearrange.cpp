@@ -21,9 +21,16 @@ bool is_tiny(const infini::Device&, const RearrangePlan& plan) {
   return moved_bytes(plan) <= tiny_bytes;
 }
 
+constexpr int64_t shuffled_bytes = 64 << 10;  // to find the windows takes as long as moving some of them
+
+bool is_worth_a_program(const infini::Device&, const RearrangePlan& plan) {
+  return moved_bytes(plan) >= shuffled_bytes;
+}
+
 // The first that accepts a plan runs it.
 constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[] = {
     {"tiny", is_tiny, from_plan<make_nest>},
+    {"shuffle", is_worth_a_program, from_plan<make_shuffle>},
     {"lines", any, from_plan<make_lines>},
     {"tiles", any, from_plan<make_tiles>},
     {"nest", any, from_plan<make_nest>},

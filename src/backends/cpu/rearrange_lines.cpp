@@ -39,16 +39,16 @@ class Lines final : public Kernel {
     int64_t piece = begin == 0 ? 0 : begin % pieces_;
     NestCursor outer(schedule_.outer, begin == 0 ? 0 : begin / pieces_);
     for (int64_t task = begin; task < end; ++task) {
-      run_piece(dst + outer.dst, src + outer.src, piece * schedule_.piece);
+      run_piece(dst + outer.dst, src + outer.src, piece * schedule_.piece, schedule_.repeat_of(task));
       if (++piece < pieces_) continue;
       piece = 0;
       outer.advance();
     }
     if (schedule_.streamed) streaming_fence();
   }
-  void run_piece(char* dst, const char* src, int64_t begin) const {
+  void run_piece(char* dst, const char* src, int64_t begin, int64_t repeat) const {
     Line line{dst, src, begin, std::min(schedule_.piece, schedule_.count - begin), schedule_.ways,
-              schedule_.plane_step, schedule_.streamed, schedule_.repeat.extent, schedule_.repeat.dst_step,
+              schedule_.plane_step, schedule_.streamed, repeat, schedule_.repeat.dst_step,
               schedule_.repeat.src_step};
     if (schedule_.near_count == 1) return kernel_(line);
     NestCursor near(schedule_.near, 0);

@@ -74,7 +74,7 @@ Points points_of(const LineSchedule& s, int64_t atom) {
     const NestCursor outer(s.outer, task / s.pieces());
     NestCursor near(s.near, 0);
     for (int64_t n = 0; n < s.near_count; ++n, near.advance())
-      for (int64_t k = 0; k < s.repeat.extent; ++k)
+      for (int64_t k = 0; k < s.repeat_of(task); ++k)
         for (int64_t i = first; i < last; ++i) {
           if (i % unit != 0) continue;
           const auto [dst, src] = element(s, i);
@@ -218,6 +218,10 @@ TEST(RearrangeSchedule, RowsJoin) {
   const LineSchedule near = schedule_of("rearrange f16 262144x501 src=512,1");
   EXPECT_TRUE(near.joined) << to_string(near);
   EXPECT_GT(near.repeat.extent, 1000);
+  // Also where their number is prime: the last task has fewer.
+  const LineSchedule prime = schedule_of("rearrange f32 100003x100 dst=128,1");
+  EXPECT_EQ(9, prime.tasks()) << to_string(prime);
+  EXPECT_EQ(100003, 8 * prime.repeat.extent + prime.last_repeat);
   EXPECT_FALSE(schedule_of("rearrange f32 800x100x256 perm=1,0,2").joined);
   EXPECT_FALSE(schedule_of("rearrange f32 8000x10x150 dst=1570,153,1").joined);
 }

@@ -24,7 +24,7 @@ struct NamedMake {
   const char* name;
   Make make;
 };
-constexpr NamedMake makes[] = {{"lines", make_lines}, {"tiles", make_tiles}, {"nest", make_nest}};
+constexpr NamedMake makes[] = {{"shuffle", make_shuffle}, {"lines", make_lines}, {"tiles", make_tiles}, {"nest", make_nest}};
 
 struct NamedPolicy {
   const char* name;

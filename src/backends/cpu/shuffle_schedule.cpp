@@ -1,0 +1,224 @@
+// Making shuffle schedules: which loop walks along, and how many of its blocks are one period.
+#include "backends/cpu/shuffle_schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "backends/cpu/line_kernels.h"
+#include "backends/cpu/rearrange_kernel.h"
+#include "backends/cpu/shuffle_program.h"
+#include "backends/cpu/tile_kernels.h"
+#include "base/checked.h"
+
+namespace infini::cpu {
+namespace {
+
+constexpr int64_t most_block_bytes = 1024, most_gapped_block = 128;
+constexpr int64_t enough_period_bytes = 1 << 10;
+constexpr int64_t most_tables = 16 << 10;  // the program stays in L1 beside what it reads and makes
+constexpr int64_t ahead_bytes = 2 << 10;  // at least
+constexpr int64_t most_near_bytes = 16 << 10;
+constexpr int64_t least_line = 512, most_woven = 4, least_woven_line = 16 << 10;
+constexpr int64_t least_far = 2 << 10, near_ahead_bytes = 256, near_blocks = 64, least_piece = 1 << 10, most_piece = 8 << 10;
+constexpr int64_t most_far_windows = 4, least_joined = 40;
+constexpr int64_t task_bytes = 64 << 10;
+
+// Cycles, roughly. A line that is copied past the cache takes 17 of them.
+constexpr double cycles_of_pick = 2, cycles_of_vector = 3, cycles_of_period = 4, cycles_of_row = 20;
+constexpr double cycles_of_cut_vector = 10;  // more, where periods end within vectors and so go through L1
+constexpr double most_cycles = 20, most_cycles_of_short = 12;  // of a vector, of 64 bytes and of 16
+
+int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
+
+bool is_word(int64_t bytes) { return bytes <= 16 && (bytes & (bytes - 1)) == 0; }
+
+// A way to see the plan: loop `level` walks along blocks that the loops inside of it make, `blocks` to a period.
+struct View {
+  int level;
+  int64_t block_bytes, block_step, blocks;  // step: with the gap behind it in dst
+  ShuffleCost cost;
+  double cycles = INFINITY;  // of a line
+
+  bool has_gaps() const { return block_step != block_bytes; }
+};
+
+std::vector<Loop> loops_inside(const RearrangePlan& plan, int level) {
+  return {plan.loops + level + 1, plan.loops + plan.depth};
+}
+
+ShuffleTask task_of(const RearrangePlan& plan, const View& view) {
+  ShuffleTask task{view.blocks, view.block_bytes, view.block_step, plan.atom_bytes, {}};
+  const std::vector<Loop> inside = loops_inside(plan, view.level);
+  const int64_t atoms = view.block_bytes / plan.atom_bytes;
+  for (int64_t block = 0; block < view.blocks; ++block) {
+    NestCursor cursor(inside, 0);
+    for (int64_t i = 0; i < atoms; ++i, cursor.advance())
+      task.offsets.push_back(block * plan.loops[view.level].src_step + cursor.src);
+  }
+  return task;
+}
+
+// Of a whole row, for each line of it.
+double cycles_of(const View& view, int64_t extent, int width) {
+  const bool whole = view.blocks * view.block_step % width == 0 || view.has_gaps();
+  const double vector = cycles_of_vector + (whole ? 0 : cycles_of_cut_vector) + view.cost.depth * cycles_of_pick;
+  const auto of_blocks = [&](int64_t blocks) {
+    const auto vectors = static_cast<double>(ceil_div(blocks * view.block_step, width));
+    return blocks == 0 ? 0 : cycles_of_period + vectors * vector;
+  };
+  const double row = static_cast<double>(extent / view.blocks) * of_blocks(view.blocks) +
+                     of_blocks(extent % view.blocks) + cycles_of_row;
+  return row * line_bytes / static_cast<double>(extent * view.block_bytes);
+}
+
+// Periods that end with a vector; where those are too long, or longer than rows, ones that end shortly before.
+std::vector<int64_t> block_counts(int64_t block_bytes, int64_t extent, int64_t width) {
+  std::vector<int64_t> counts;
+  const int64_t whole = width / std::gcd(width, block_bytes);
+  const auto fits = [&](int64_t blocks) { return blocks <= extent && blocks * block_bytes <= most_period_bytes; };
+  if (fits(whole)) counts.push_back(whole);
+  for (int64_t blocks = 2 * whole; fits(blocks) && blocks * block_bytes <= enough_period_bytes; blocks *= 2)
+    counts.push_back(blocks);
+  if (!counts.empty()) return counts;
+  for (const int64_t bytes : {4 * width, 16 * width})
+    counts.push_back(std::clamp<int64_t>(bytes / block_bytes, 1, extent));
+  return counts;
+}
+
+// Blocks with short gaps between them, which stores of 64 bytes can leave out. (Single words: see LineKind::spread.)
+bool takes_gaps(int64_t block_bytes, int64_t gap, int width) {
+  return width == 64 && gap > 0 && gap < width && gap < block_bytes && block_bytes < most_gapped_block && !is_word(block_bytes);
+}
+
+// The view that takes the fewest cycles.
+View best_view(const RearrangePlan& plan, int width) {
+  View best{};
+  int64_t block_bytes = plan.atom_bytes;
+  for (int level = plan.depth - 1; level >= 0 && block_bytes <= most_block_bytes; --level) {
+    const Loop& loop = plan.loops[level];
+    const int64_t gap = loop.dst_step - block_bytes;
+    if (gap != 0 && !takes_gaps(block_bytes, gap, width)) break;
+    for (const int64_t blocks : block_counts(loop.dst_step, loop.extent, width)) {
+      View view{level, block_bytes, loop.dst_step, blocks, {}};
+      view.cost = shuffle_cost(task_of(plan, view), width);
+      if (ceil_div(blocks * loop.dst_step, width) * view.cost.depth * width > most_tables) continue;
+      view.cycles = cycles_of(view, loop.extent, width);
+      if (view.cycles < best.cycles) best = view;
+    }
+    if (gap != 0) break;
+    block_bytes *= loop.extent;
+  }
+  return best;
+}
+
+// The lines of src inside of a loop, about: all atoms lie apart, or all within the distance of the farthest two.
+int64_t lines_inside(const RearrangePlan& plan, int level) {
+  int64_t atoms = 1, distance = plan.atom_bytes;
+  for (const Loop& loop : loops_inside(plan, level)) {
+    if (loop.src_step != 0) atoms *= loop.extent;
+    distance += (loop.extent - 1) * magnitude(loop.src_step);
+  }
+  return std::min(atoms * ceil_div(plan.atom_bytes, line_bytes), ceil_div(distance, line_bytes));
+}
+
+// Rows are made in dst's order. What of a line one row leaves unused another one should find in L1.
+bool reads_lines_again(const RearrangePlan& plan, int level) {
+  const int64_t step = magnitude(plan.loops[level].src_step);
+  return step != 0 && step < line_bytes && lines_inside(plan, level) * line_bytes > most_near_bytes;
+}
+
+// Where the blocks of a row lie far apart: the loop outside of it that makes the smallest step in src, if that is
+// smaller. -1: none.
+int near_level(const RearrangePlan& plan, int level) {
+  if (magnitude(plan.loops[level].src_step) < least_far) return -1;
+  int near = -1;
+  for (int i = 0; i < level; ++i) {
+    const int64_t step = magnitude(plan.loops[i].src_step);
+    if (step != 0 && step < least_far && (near < 0 || step < magnitude(plan.loops[near].src_step))) near = i;
+  }
+  return near;
+}
+
+// Of rows whose blocks lie far apart. Words are transposed by tiles; long blocks that end within vectors are copied
+// row by row, see line_joined.cpp; and many places at once miss the TLB.
+bool takes_near(const RearrangePlan& plan, const View& view, int width) {
+  if (view.has_gaps() || is_word(view.block_bytes) || view.cost.depth > most_far_windows) return false;
+  return view.blocks * view.block_bytes % width == 0 || plan.atom_bytes < least_joined;
+}
+
+// Long runs of words and rows of whole lines, which have kernels of their own; see line_schedule.h.
+bool is_line(const RearrangePlan& plan) {
+  const int64_t word = plan.atom_bytes;
+  const Loop& inner = plan.loops[plan.depth - 1];
+  if (word % line_bytes == 0) return true;
+  if (word > 16 || inner.dst_step != word || inner.src_step % word != 0) return false;
+  if (inner.extent * word >= least_line) return inner.src_step >= -word && inner.src_step <= max_ways * word;
+  if (plan.depth < 2 || inner.extent > most_woven || inner.extent * word >= 16) return false;
+  const Loop& along = plan.loops[plan.depth - 2];
+  return along.src_step == word && along.extent * along.dst_step >= least_woven_line;
+}
+
+// How far ahead of its use src is asked for: in the same row, or in one of the next ones if rows are short.
+int64_t ahead_of(const ShuffleSchedule& schedule, int64_t blocks) {
+  const Loop &along = schedule.along, &near = schedule.near;
+  if (near.extent > 1) return near.src_step * ceil_div(near_ahead_bytes, magnitude(near.src_step));
+  const int64_t row = along.extent * magnitude(along.src_step), period = blocks * along.src_step;
+  if (row >= 2 * ahead_bytes && period != 0) return period * ceil_div(ahead_bytes, magnitude(period));
+  for (auto loop = schedule.outer.rbegin(); loop != schedule.outer.rend(); ++loop)
+    if (loop->src_step != 0) return loop->src_step * ceil_div(ahead_bytes, std::max<int64_t>(row, line_bytes));
+  return 0;
+}
+
+// Whole periods. Of near rows so few blocks that their lines stay in L1, but many enough that most lines of dst are whole.
+int64_t choose_piece(const ShuffleSchedule& schedule) {
+  const int64_t block = schedule.along.dst_step;
+  const int64_t bytes = schedule.near.extent == 1 ? task_bytes : std::clamp(near_blocks * block, least_piece, most_piece);
+  return std::min(schedule.along.extent, ceil_div(bytes, schedule.program.bytes) * schedule.program.blocks);
+}
+
+}  // namespace
+
+std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, const Policy& policy, int width) {
+  if (plan.depth == 0 || plan.atom_bytes > most_block_bytes || is_line(plan)) return std::nullopt;
+  const View view = best_view(plan, width);
+  const double limit = width == line_bytes ? most_cycles : most_cycles_of_short;
+  if (view.cycles * width / line_bytes > limit) return std::nullopt;
+  ShuffleSchedule schedule;
+  schedule.dst_offset = plan.dst_offset;
+  schedule.src_offset = plan.src_offset;
+  const int near = near_level(plan, view.level);
+  for (int i = 0; i < view.level; ++i) {
+    if (i == near) {
+      if (!takes_near(plan, view, width)) return std::nullopt;
+      schedule.near = plan.loops[i];
+      continue;
+    }
+    if (reads_lines_again(plan, i)) return std::nullopt;
+    schedule.outer.push_back(plan.loops[i]);
+    schedule.outer_count *= plan.loops[i].extent;
+  }
+  schedule.along = plan.loops[view.level];
+  schedule.streamed = moved_bytes(plan) >= policy.streamed_bytes;
+  schedule.program = make_shuffle_program(task_of(plan, view), width, view.cost);
+  if (schedule.streamed) schedule.ahead = ahead_of(schedule, view.blocks);
+  schedule.span = src_range(plan);
+  schedule.piece = choose_piece(schedule);
+  return schedule;
+}
+
+std::string to_string(const ShuffleSchedule& schedule) {
+  const ShuffleProgram& program = schedule.program;
+  std::ostringstream text;
+  print_loops(text, "outer", schedule.outer);
+  print_loops(text, "along", {schedule.along});
+  if (schedule.near.extent > 1) print_loops(text, "near ", {schedule.near});
+  text << schedule.tasks() << " tasks of " << schedule.piece << " blocks of " << schedule.along.dst_step << " bytes, "
+       << program.blocks << " to a period of " << program.vectors() << " vectors of " << program.width << " bytes from "
+       << program.depth << (program.depth == 1 ? " window each" : " windows each")
+       << (program.gap > 0 ? ", gaps left out" : "") << (schedule.streamed ? ", streamed" : ", cached");
+  return text.str();
+}
+
+}  // namespace infini::cpu
