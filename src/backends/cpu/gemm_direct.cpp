@@ -2,6 +2,7 @@
 // is. What the tiles cannot read (16-bit types, columns that are contiguous) is copied panel by panel,
 // by each thread for itself; preparing more would cost more than it saves.
 #include <algorithm>
+#include <atomic>
 #include <sstream>
 
 #include "backends/cpu/gemm.h"
@@ -13,11 +14,12 @@
 namespace infini::cpu {
 namespace {
 
-constexpr int plain = static_cast<int>(TileKind::plain),
-              fetching = static_cast<int>(TileKind::fetching);
 constexpr int64_t line_bytes = 64;
-constexpr double cycles_per_thread = 12.5e3;  // below this a thread costs more than it saves
-constexpr double bytes_per_cycle = 5;         // of C, from and to memory
+constexpr double cycles_per_thread = 10e3;  // below this a thread costs more than it saves
+constexpr double cycles_of_turns = 400e3;   // of a thread; from there on it takes turns with the others
+constexpr int64_t most_row_parts = 8;
+constexpr double rows_of_copying = 8;       // what copying a panel costs, in rows that meet it
+constexpr double bytes_per_cycle = 5;       // of C, from and to memory
 
 template <class T>
 class Direct final : public CpuGemm {
@@ -33,24 +35,25 @@ class Direct final : public CpuGemm {
     call_.c_row = plan_.c.row_step / int64_t{sizeof(T)};
     call_.cols = static_cast<int>(plan_.n);
     if (way_.packs_a) a_bytes_ = round_up(plan_.m * plan_.k * int64_t{sizeof(T)} + line_bytes, line_bytes);
-    if (way_.packs_b) b_bytes_ = (plan_.k + 1) * most_tile_vectors * kernels_.lanes * int64_t{sizeof(T)};
+    if (way_.packs_b) b_bytes_ = (way_.depth + 1) * most_tile_vectors * kernels_.lanes * int64_t{sizeof(T)};
     workspace_bytes_ = static_cast<size_t>(threads_ * (a_bytes_ + b_bytes_));
     const bool in_place = workspace_bytes_ == 0 && !way_.through_sums;
     if (in_place && plan_.batch == 1 && panel_vectors(kernels_, vectors_, vectors_) == vectors_ &&
         plan_.m <= most_rows(kernels_, vectors_))
-      only_tile_ = kernels_.tile[plain][vectors_ - 1][plan_.m - 1];
+      only_tile_ = kernels_.tile[static_cast<int>(TileKind::plain)][vectors_ - 1][plan_.m - 1];
   }
 
   const char* candidate() const override { return "direct"; }
   std::string schedule() const override {
     std::ostringstream text;
-    text << isa_name(isa_) << ", " << plan_.batch * parts_ << " tasks of some " << (by_cols_ ? "columns" : "rows")
-         << " on " << threads_ << " threads" << (way_.swapped ? ", transposed" : "") << (way_.packs_a ? ", a copied" : "")
-         << (way_.packs_b ? ", b copied" : "") << (way_.through_sums ? ", c through sums" : "");
+    text << isa_name(isa_) << ", " << plan_.batch * row_parts_ * col_parts_ << " tasks on " << threads_ << " threads"
+         << (way_.swapped ? ", transposed" : "") << (way_.packs_a ? ", a copied" : "") << (way_.packs_b ? ", b copied" : "");
+    if (way_.depth < plan_.k) text << ", pieces of k " << way_.depth;
+    text << (way_.through_sums ? ", c through sums" : "");
     return text.str();
   }
   std::string arithmetic() const override {
-    return chain_arithmetic(way_.swapped ? ", transposed" : "");
+    return chain_arithmetic(", pieces of " + std::to_string(way_.depth) + (way_.swapped ? ", transposed" : ""));
   }
 
  protected:
@@ -58,12 +61,17 @@ class Direct final : public CpuGemm {
     if (only_tile_ != nullptr) return run_only_tile(given, alpha, beta);
     Pointers p = given;
     if (way_.swapped) std::swap(p.a, p.b);
-    const int64_t tasks = plan_.batch * parts_;
+    const int64_t tasks = plan_.batch * row_parts_ * col_parts_;
     const int threads = std::min(threads_, available_threads());
+    std::atomic<int64_t> next{0};
     parallel_for(threads, threads, [&](int64_t first, int64_t last) {
-      const int64_t end = tasks * last / threads;
       Pointers mine = p;
       mine.workspace += first * (a_bytes_ + b_bytes_);
+      if (takes_turns_) {
+        for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) run_task(mine, task, alpha, beta, false);
+        return;
+      }
+      const int64_t end = tasks * last / threads;
       for (int64_t task = tasks * first / threads; task < end; ++task) run_task(mine, task, alpha, beta, task + 1 < end);
     });
   }
@@ -73,27 +81,45 @@ class Direct final : public CpuGemm {
     int64_t row, rows, vector, vectors;
   };
 
-  // Threads beyond the products share them, by rows or by columns, whichever leaves less over.
+  // Threads beyond the products share them; where there is much to do they take turns, because they are
+  // not equally fast.
   void choose_parts() {
     const auto batch = static_cast<double>(plan_.batch);
     const double written = static_cast<double>(plan_.m * plan_.n * dtype_bytes(plan_.c.dtype)) / bytes_per_cycle;
-    threads_ = static_cast<int>(std::clamp(batch * std::max(way_.cycles, written) / cycles_per_thread, 1.0,
-                                           static_cast<double>(available_threads())));
-    const int64_t strips = ceil_div(plan_.m, kernels_.tile_rows), panels = ceil_div(vectors_, kernels_.tile_vectors);
-    const int64_t wanted = ceil_div(threads_, plan_.batch);
-    const auto left_over = [&](int64_t units) { return static_cast<double>(round_up(units, wanted)) / static_cast<double>(units); };
-    by_cols_ = left_over(panels) < left_over(strips) * (way_.packs_b ? 1.3 : 0.9);
-    parts_ = std::min(by_cols_ ? panels : strips, wanted);
-    threads_ = static_cast<int>(std::min<int64_t>(threads_, parts_ * plan_.batch));
+    const double cycles = batch * std::max(way_.cycles, written);
+    threads_ = static_cast<int>(std::clamp(cycles / cycles_per_thread, 1.0, static_cast<double>(available_threads())));
+    takes_turns_ = threads_ > 1 && cycles > threads_ * cycles_of_turns && !way_.packs_a;
+    unit_ = kernels_.wide_vectors != 0 && vectors_ % kernels_.wide_vectors == 0 ? kernels_.wide_vectors : kernels_.tile_vectors;
+    takes_turns_ ? choose_turns() : share_out(ceil_div(threads_, plan_.batch));
+    threads_ = static_cast<int>(std::min<int64_t>(threads_, row_parts_ * col_parts_ * plan_.batch));
+  }
+
+  void share_out(int64_t wanted) {
+    const int64_t strips = ceil_div(plan_.m, kernels_.tile_rows), panels = ceil_div(vectors_, unit_);
+    const bool by_cols = plan_.n >= plan_.m || strips < 2 * wanted;
+    col_parts_ = by_cols ? std::min(panels, wanted) : 1;
+    row_parts_ = std::min(strips, ceil_div(wanted, col_parts_));
+    if (!by_cols) col_parts_ = std::min(panels, ceil_div(wanted, row_parts_));
+  }
+
+  // Panels one by one; cut into rows, too, where the threads would otherwise not end together, although
+  // each part then copies the panel again.
+  void choose_turns() {
+    const int64_t strips = ceil_div(plan_.m, kernels_.tile_rows), panels = ceil_div(vectors_, unit_);
+    double best = 1e300;
+    col_parts_ = panels;
+    for (int64_t parts = 1; parts <= std::min<int64_t>(strips, most_row_parts); ++parts) {
+      const auto rounds = static_cast<double>(ceil_div(plan_.batch * col_parts_ * parts, int64_t{threads_}));
+      const double time = rounds * (static_cast<double>(ceil_div(strips, parts) * kernels_.tile_rows) + rows_of_copying);
+      if (time < best) best = time, row_parts_ = parts;
+    }
   }
 
   Part part_of(int64_t part) const {
-    if (!by_cols_) {
-      const int64_t top = plan_.m * part / parts_;
-      return {top, plan_.m * (part + 1) / parts_ - top, 0, vectors_};
-    }
-    const int64_t left = vectors_ * part / parts_;
-    return {0, plan_.m, left, vectors_ * (part + 1) / parts_ - left};
+    const int64_t down = part % row_parts_, across = part / row_parts_, panels = ceil_div(vectors_, unit_);
+    const int64_t top = plan_.m * down / row_parts_, left = panels * across / col_parts_ * unit_;
+    return {top, plan_.m * (down + 1) / row_parts_ - top, left,
+            std::min(vectors_, panels * (across + 1) / col_parts_ * unit_) - left};
   }
 
   // A product of one tile notices every nanosecond around it.
@@ -108,26 +134,29 @@ class Direct final : public CpuGemm {
   }
 
   void run_task(const Pointers& all, int64_t task, T alpha, T beta, bool more) const {
-    const int64_t batch = task / parts_;
-    const Part part = part_of(task % parts_);
+    const int64_t parts = row_parts_ * col_parts_, batch = task / parts;
+    const Part part = part_of(task % parts);
     const Pointers p{all.workspace, all.c + batch * plan_.c.batch_step + part.row * plan_.c.row_step,
                      all.a + batch * plan_.a.batch_step + part.row * plan_.a.row_step,
                      all.b + batch * plan_.b.batch_step};
     TileCall<T> call = call_;
     call.alpha = alpha;
-    call.beta = beta;
-    call.a = reinterpret_cast<const T*>(p.a);
-    if (way_.packs_a) call.a = pack_a(p, part.rows);
-    const bool fetches = more && parts_ == 1 && workspace_bytes_ == 0;
+    const T* const a = way_.packs_a ? pack_a(p, part.rows) : reinterpret_cast<const T*>(p.a);
+    const bool fetches = more && parts == 1 && workspace_bytes_ == 0 && way_.depth == plan_.k;
     int64_t tile = 0;
-    for (int64_t left = part.vectors, at = part.vector; left > 0;) {
-      const int64_t vectors = panel_vectors(kernels_, part.vectors, left), col = at * kernels_.lanes;
-      call.cols = static_cast<int>(std::min(vectors * kernels_.lanes, plan_.n - col));
-      call.b = reinterpret_cast<const T*>(p.b + col * plan_.b.col_step);
-      if (way_.packs_b) pack_b(call, p, vectors * kernels_.lanes);
-      run_panel(call, p, part.rows, col, fetches ? &tile : nullptr);
-      left -= vectors;
-      at += vectors;
+    for (int64_t k = 0; k < plan_.k; k += way_.depth) {
+      call.k = std::min(way_.depth, plan_.k - k);
+      call.a = a + k * call.a_col;
+      call.beta = k == 0 ? beta : T{1};
+      for (int64_t left = part.vectors, at = part.vector; left > 0;) {
+        const int64_t vectors = panel_vectors(kernels_, part.vectors, left), col = at * kernels_.lanes;
+        call.cols = static_cast<int>(std::min(vectors * kernels_.lanes, plan_.n - col));
+        call.b = reinterpret_cast<const T*>(p.b + k * plan_.b.row_step + col * plan_.b.col_step);
+        if (way_.packs_b) pack_b(call, p, vectors * kernels_.lanes);
+        run_panel(call, p, part.rows, col, fetches ? &tile : nullptr);
+        left -= vectors;
+        at += vectors;
+      }
     }
   }
 
@@ -135,14 +164,15 @@ class Direct final : public CpuGemm {
   void run_panel(TileCall<T>& call, const Pointers& p, int64_t rows, int64_t col, int64_t* tile) const {
     const int64_t vectors = ceil_div(call.cols, kernels_.lanes), most = most_rows(kernels_, vectors);
     const int64_t height = ceil_div(rows, ceil_div(rows, most));
-    const auto& tiles = kernels_.tile[tile != nullptr ? fetching : plain][vectors - 1];
     const T* const a = call.a;
     for (int64_t row = 0; row < rows; row += height) {
       const int64_t count = std::min(height, rows - row);
+      const TileKind kind = tile != nullptr ? TileKind::fetching : way_.streams && row == 0 ? TileKind::first : TileKind::plain;
+      const auto run = kernels_.tile[static_cast<int>(kind)][vectors - 1][count - 1];
       call.a = a + row * call.a_row;
       call.c = reinterpret_cast<T*>(p.c + row * plan_.c.row_step + col * plan_.c.col_step);
       if (tile != nullptr) look_ahead(call, p, (*tile)++);
-      way_.through_sums ? run_through_sums(tiles[count - 1], call, count) : tiles[count - 1](call);
+      way_.through_sums ? run_through_sums(run, call, count) : run(call);
     }
     call.a = a;
   }
@@ -168,9 +198,9 @@ class Direct final : public CpuGemm {
 
   void pack_b(TileCall<T>& call, const Pointers& p, int64_t width) const {
     T* const dst = reinterpret_cast<T*>(p.workspace + a_bytes_);
-    if (call.cols < width) std::fill_n(dst, plan_.k * width, T{0});
+    if (call.cols < width) std::fill_n(dst, call.k * width, T{0});
     kernels_.pack[memory_index(plan_.b.dtype)](
-        {reinterpret_cast<const char*>(call.b), plan_.b.row_step, plan_.b.col_step, plan_.k, call.cols, dst, width});
+        {reinterpret_cast<const char*>(call.b), plan_.b.row_step, plan_.b.col_step, call.k, call.cols, dst, width});
     call.b = dst;
     call.b_row = width;
   }
@@ -189,8 +219,9 @@ class Direct final : public CpuGemm {
   int threads_ = 1;
   void (*only_tile_)(const TileCall<T>&) = nullptr;  // where one is enough
   int64_t vectors_ = 0;                              // of n
-  int64_t parts_ = 1;                                // of one product, each some of its rows or columns
-  bool by_cols_ = false;
+  int64_t row_parts_ = 1, col_parts_ = 1;            // of one product
+  int64_t unit_ = 1;                                 // vectors that stay together
+  bool takes_turns_ = false;
   int64_t a_bytes_ = 0, b_bytes_ = 0;                // of a thread's copies
   TileCall<T> call_{};                               // what does not change from run to run
 };

@@ -14,11 +14,18 @@ constexpr int64_t line_bytes = 64;
 constexpr int64_t most_b_bytes = 160 << 10;  // of the memory that B lies in
 constexpr int64_t short_row = 1024,          // bytes: rows that long and less crowd the first cache less
     most_bytes_of_short_rows = 264 << 10;
-constexpr int64_t short_k = 64;               // a panel of B that stays in the first cache, however many there are
-constexpr int64_t most_packed_bytes = 256 << 10;  // of a panel, or of A
-constexpr double most_packed_cycles = 150e3;  // beyond that the blocked gemm packs better
+constexpr int64_t short_k = 64;
+// A larger B is copied panel by panel if many rows meet it; otherwise it is read in place, in pieces of k
+// whose panels stay in the first cache.
+constexpr int64_t many_rows = 128, in_place_depth = 192, copied_depth = 1024;
+constexpr int64_t most_streamed_bytes = 6 << 20, most_copied_bytes = 8 << 20;  // of B; beyond: the blocked gemm
+constexpr int64_t most_rows_along = 160, most_rows_long = 32;  // a B with contiguous columns is copied at any size, and with a long k
+constexpr int64_t most_turned_a = 300 << 10;  // bytes of an A that is not contiguous along k
+constexpr int64_t most_widened_a = 1 << 20;   // bytes of an A that is copied
 
 // Costs in cycles, roughly as measured: they choose between ways that differ by much.
+constexpr int64_t most_jumped_bytes = 32 << 10;  // an A that is not contiguous along k waits for each k beyond that
+constexpr double jump_cycles = 6;
 constexpr double tile_cycles = 40, fma_latency = 4, call_cycles = 100;
 struct Costs {
   double copied = 2;       // a vector
@@ -37,21 +44,38 @@ double copy_cycles(const GemmOperand& x, int64_t rows, int64_t cols, int lanes) 
          static_cast<double>(turns ? round_up(cols, lanes) : cols);
 }
 
-// Two multiply-adds a cycle, unless they wait for each other or for what they load.
+// One k of a tile: two multiply-adds a cycle, unless they wait for each other or for what they load.
+double step_cycles(int64_t rows, int64_t vectors) {
+  if (rows == 0) return 0;
+  return std::max({static_cast<double>(rows * vectors) / 2, fma_latency, static_cast<double>(rows + vectors) / 2});
+}
+
 template <class T>
 double tiles_cycles(const GemmPlan& plan, const GemmKernels<T>& kernels) {
   const int64_t all = ceil_div(plan.n, kernels.lanes);
+  const bool jumps = plan.a.col_step != dtype_bytes(plan.a.dtype) && plan.m * plan.k * int64_t{sizeof(T)} > most_jumped_bytes;
   double cycles = 0;
   for (int64_t left = all; left > 0;) {
     const int64_t vectors = panel_vectors(kernels, all, left), strips = ceil_div(plan.m, most_rows(kernels, vectors)),
-                  rows = ceil_div(plan.m, strips);
+                  rows = ceil_div(plan.m, strips), whole = plan.m / rows;
     const int64_t panels = std::max<int64_t>(1, left / vectors - 1);
-    const double each = std::max({static_cast<double>(rows * vectors) / 2, fma_latency,
-                                  static_cast<double>(rows + vectors) / 2});
-    cycles += static_cast<double>(panels * strips) * (static_cast<double>(plan.k) * each + tile_cycles);
+    const double step = static_cast<double>(whole) * step_cycles(rows, vectors) + step_cycles(plan.m % rows, vectors) +
+                        (jumps ? jump_cycles * static_cast<double>(strips) : 0);
+    cycles += static_cast<double>(panels) * (static_cast<double>(plan.k) * step + static_cast<double>(strips) * tile_cycles);
     left -= panels * vectors;
   }
   return cycles;
+}
+
+bool fits_in_place(const GemmPlan& plan) {
+  if (plan.n > most_b_bytes || plan.k > most_b_bytes) return false;
+  const int64_t row = std::max(std::abs(plan.b.row_step), plan.n * dtype_bytes(plan.b.dtype));
+  return plan.k * row <= (row <= short_row ? most_bytes_of_short_rows : most_b_bytes);
+}
+
+int64_t depth_of(const GemmPlan& plan, const DirectWay& way) {
+  const int64_t most = way.packs_b ? copied_depth : way.streams ? in_place_depth : plan.k;
+  return way.through_sums || plan.k == 0 ? plan.k : ceil_div(plan.k, ceil_div(plan.k, most));
 }
 
 template <class T>
@@ -59,9 +83,13 @@ DirectWay way_of(const GemmPlan& plan, const GemmKernels<T>& kernels) {
   DirectWay way;
   const bool own_type = memory_index(plan.a.dtype) == 0;
   const bool b_unit = is_unit(plan.n, plan.b.col_step, plan.b.dtype), c_unit = is_unit(plan.n, plan.c.col_step, plan.c.dtype);
+  const bool readable = own_type && b_unit && (kernels.masks || plan.n % kernels.lanes == 0);
+  const bool large = !fits_in_place(plan);
   way.packs_a = !own_type;
-  way.packs_b = !own_type || !b_unit || (!kernels.masks && plan.n % kernels.lanes != 0);
+  way.packs_b = !readable || (large && plan.m >= many_rows);
+  way.streams = large && !way.packs_b;
   way.through_sums = memory_index(plan.c.dtype) != 0 || !c_unit;
+  way.depth = depth_of(plan, way);
   way.cycles = call_cycles + tiles_cycles(plan, kernels);
   if (way.packs_a) way.cycles += copy_cycles(plan.a, plan.m, plan.k, kernels.lanes);
   if (way.packs_b) way.cycles += copy_cycles(plan.b, plan.k, plan.n, kernels.lanes);
@@ -77,12 +105,6 @@ DirectWay cheaper_way(const GemmPlan& plan, const GemmKernels<T>& kernels) {
   return other.cycles < way.cycles ? other : way;
 }
 
-bool fits_in_place(const GemmPlan& plan) {
-  if (plan.n > most_b_bytes || plan.k > most_b_bytes) return false;
-  const int64_t row = std::max(std::abs(plan.b.row_step), plan.n * dtype_bytes(plan.b.dtype));
-  return plan.k * row <= (row <= short_row ? most_bytes_of_short_rows : most_b_bytes);
-}
-
 }  // namespace
 
 DirectWay direct_way(const GemmPlan& plan) {
@@ -95,14 +117,17 @@ bool is_small(const infini::Device& device, const GemmPlan& original) {
   const DirectWay way = direct_way(original);
   const GemmPlan plan = way.swapped ? transposed(original) : original;
   const int64_t bytes = is_f64(plan) ? sizeof(double) : sizeof(float);
-  if (way.packs_a && plan.m * plan.k * bytes > most_packed_bytes) return false;
+  const int64_t a_bytes = plan.m * plan.k * bytes, b_bytes = plan.k * plan.n * bytes;
 #if defined(__x86_64__)
   if (way.packs_a && fits_amx(device, original)) return false;
 #endif
-  if (prefers_dots(original)) return false;
-  if (plan.k <= short_k) return true;
-  if (!way.packs_b) return fits_in_place(plan);
-  return plan.k * most_tile_vectors * line_bytes <= most_packed_bytes && way.cycles <= most_packed_cycles;
+  if (way.packs_a && a_bytes > most_widened_a) return false;
+  if (way.through_sums && plan.k > copied_depth) return false;
+  if (prefers_dots(original) || (b_bytes > most_b_bytes && is_skinny(device, original))) return false;
+  if (plan.k > short_k && plan.a.col_step != dtype_bytes(plan.a.dtype) && a_bytes > most_turned_a) return false;
+  if (way.streams) return b_bytes <= most_streamed_bytes;
+  const bool along = plan.b.row_step == dtype_bytes(plan.b.dtype);
+  return !way.packs_b || plan.k <= short_k || b_bytes < most_copied_bytes || (along && plan.m <= (plan.k <= copied_depth ? most_rows_along : most_rows_long));
 }
 
 }  // namespace infini::cpu

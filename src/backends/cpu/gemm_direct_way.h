@@ -9,8 +9,10 @@ namespace infini::cpu {
 struct DirectWay {
   bool swapped = false;       // computed as Cᵀ = Bᵀ·Aᵀ
   bool packs_a = false;       // A is not of the arithmetic's type
-  bool packs_b = false;       // B is not, or its rows are not contiguous
+  bool packs_b = false;       // B is not, its rows are not contiguous, or it is large and read often
+  bool streams = false;       // B is large and read in place
   bool through_sums = false;  // the tiles cannot write C themselves
+  int64_t depth = 0;          // of a piece of k
   double cycles = 0;          // an estimate, for one thread
 };
 

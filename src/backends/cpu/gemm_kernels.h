@@ -25,8 +25,9 @@ struct NoMasks {
 };
 
 // What a tile does beside the arithmetic: nothing, fetch what lies ahead, or that with an A that is a
-// packed strip, [k][tile_rows], and a B that comes from the second cache.
-enum class TileKind { plain, fetching, packed };
+// packed strip, [k][tile_rows], and a B that comes from the second cache; or fetch rows of a B that no
+// tile has read before.
+enum class TileKind { plain, fetching, packed, first };
 
 // C[rows, cols] = alpha·A·B + beta·C for one tile. c is not read when beta is 0.
 template <class T>
@@ -95,7 +96,7 @@ struct GemmKernels {
   int narrow_rows = 0, wide_vectors = 0, wide_rows = 0;
   bool masks = false;  // parts of vectors can be read and written
   // [kind][vectors - 1][rows - 1]; null where there are fewer rows
-  void (*tile[3][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};
+  void (*tile[4][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};
   // Indexed by the type in memory: 0 is T itself, 1 f16, 2 bf16.
   void (*pack[3])(const PackCall<T>&) = {};
   void (*finish[3])(const FinishCall<T>&) = {};

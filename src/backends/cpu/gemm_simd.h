@@ -47,6 +47,13 @@ template <class T, int vectors>
   __builtin_prefetch(a);
 }
 
+// Rows of B that no tile has read before: each is in another page, which the processor's own fetching does not cross.
+template <class T, int vectors>
+[[gnu::always_inline]] inline void fetch_rows(const T* b) {
+#pragma GCC unroll 4
+  for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + j * Simd<T>::lanes);
+}
+
 // One k: a[] are places in every third row of A, the others are one or two steps away.
 template <class T, int rows, int vectors>
 [[gnu::always_inline]] inline void add_products(Vec<T> (&sum)[rows][vectors], const T* const* a, int64_t a_row,
@@ -98,7 +105,8 @@ void tile(const TileCall<T>& call) {
       for (int j = 0; j < vectors - 1; ++j) right[j] = load(b + j * lanes);
       right[vectors - 1] = load_first(b + (vectors - 1) * lanes, last);
       if constexpr (packed) fetch_packed<T, vectors>(b + 4 * call.b_row, a[0] + 16 * a_col);
-      if constexpr (kind != TileKind::plain) __builtin_prefetch(ahead, 0, 2), ahead += call.ahead_step;
+      if constexpr (kind == TileKind::first) fetch_rows<T, vectors>(b + 8 * call.b_row);
+      else if constexpr (kind != TileKind::plain) __builtin_prefetch(ahead, 0, 2), ahead += call.ahead_step;
       add_products<T, rows, vectors>(sum, a, a_row, right);
 #pragma GCC unroll 8
       for (int i = 0; i < rows; i += 3) a[i / 3] += a_col;
@@ -234,6 +242,7 @@ constexpr void fill_tiles(GemmKernels<T>& table) {
   constexpr auto rows = std::make_integer_sequence<int, most>{};
   fill_tiles<T, TileKind::plain, vectors>(table, rows);
   fill_tiles<T, TileKind::fetching, vectors>(table, rows);
+  fill_tiles<T, TileKind::first, vectors>(table, rows);
   if constexpr (!wide)
     fill_tiles<T, TileKind::packed, vectors>(table, std::make_integer_sequence<int, Native::tile_rows>{});
 }
