@@ -32,6 +32,7 @@ constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[]
     {"tiny", is_tiny, from_plan<make_nest>},
     {"shuffle", is_worth_a_program, from_plan<make_shuffle>},
     {"lines", any, from_plan<make_lines>},
+    {"blocks", any, from_plan<make_blocks>},
     {"tiles", any, from_plan<make_tiles>},
     {"nest", any, from_plan<make_nest>},
 };

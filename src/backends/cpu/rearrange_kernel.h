@@ -136,6 +136,7 @@ inline std::string with_setting(const std::string& schedule, Isa level, int thre
 
 // The candidates; each file makes its own. Null: declined.
 std::unique_ptr<RearrangeKernel> make_tiles(const RearrangePlan& plan, const Policy& policy);
+std::unique_ptr<RearrangeKernel> make_blocks(const RearrangePlan& plan, const Policy& policy);
 std::unique_ptr<RearrangeKernel> make_nest(const RearrangePlan& plan, const Policy& policy);
 std::unique_ptr<RearrangeKernel> make_shuffle(const RearrangePlan& plan, const Policy& policy);
 std::unique_ptr<RearrangeKernel> make_lines(const RearrangePlan& plan, const Policy& policy);

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "backends/cpu/block_program.h"
 #include "backends/cpu/costs.h"
 #include "backends/cpu/line_schedule.h"
 #include "backends/cpu/rearrange_kernel.h"
@@ -48,6 +50,27 @@ Points points_of(const TileSchedule& s) {
         points.push_back({s.dst_offset + outer.dst + dst[static_cast<size_t>(c)] + (row + r) * s.word,
                           s.src_offset + outer.src + src[static_cast<size_t>(r)] +
                               (column + c) * s.word});
+  }
+  return sorted(points);
+}
+
+// What the panels of each block put into the buffer leaves it with the runs.
+Points points_of(const BlockSchedule& s) {
+  Points points;
+  const auto programs = make_block_programs(s);
+  for (int64_t block = s.block_count; block-- > 0;) {
+    const BlockCursor at(s, block);
+    const BlockProgram& program = programs[at.shape()];
+    std::map<int64_t, int64_t> src_of;  // by place in the buffer
+    for (const auto& panel : program.panels)
+      for (int64_t c = 0; c < program.columns; ++c)
+        for (int64_t r = 0; r < panel.rows; ++r) {
+          const int64_t place = panel.buffer + program.buffer_of_column[static_cast<size_t>(c)] + r * s.word;
+          src_of[place] = panel.src + program.src_of_row[static_cast<size_t>(panel.first_row + r)] + c * s.word;
+        }
+    for (const auto& run : program.runs)
+      for (int64_t i = 0; i < program.run_bytes; i += s.word)
+        points.push_back({s.dst_offset + at.dst + run.dst + i, s.src_offset + at.src + src_of.at(run.buffer + i)});
   }
   return sorted(points);
 }
@@ -125,7 +148,7 @@ void expect_limits(const TileSchedule& s) {
 
 // Counts how many plans each kind of schedule took.
 struct Taken {
-  int tiles = 0, staged = 0, chunked = 0, paired = 0;
+  int tiles = 0, staged = 0, chunked = 0, paired = 0, blocks = 0;
   std::set<LineKind> kinds;
 };
 
@@ -145,6 +168,10 @@ void expect_lawful(const harness::RearrangeProblem& problem, const Policy& polic
     taken.staged += tiles->store == TileSchedule::Store::staged;
     taken.chunked += tiles->chunks() > 1;
     taken.paired += tiles->depth == 2;
+  }
+  if (const auto blocks = make_block_schedule(plan, policy)) {
+    EXPECT_EQ(expected, points_of(*blocks)) << to_string(*blocks);
+    ++taken.blocks;
   }
 }
 
@@ -179,6 +206,7 @@ TEST(RearrangeSchedule, EveryPointOnceInLargeShapes) {
       expect_lawful(harness::parse_rearrange(text), policy, taken);
       ASSERT_FALSE(HasFailure()) << text;
     }
+  EXPECT_GT(taken.blocks, 0);
   EXPECT_GT(taken.chunked, 0);
   EXPECT_GT(taken.paired, 0);
   EXPECT_EQ(6u, taken.kinds.size());

@@ -24,7 +24,7 @@ struct NamedMake {
   const char* name;
   Make make;
 };
-constexpr NamedMake makes[] = {{"shuffle", make_shuffle}, {"lines", make_lines}, {"tiles", make_tiles}, {"nest", make_nest}};
+constexpr NamedMake makes[] = {{"shuffle", make_shuffle}, {"lines", make_lines}, {"blocks", make_blocks}, {"tiles", make_tiles}, {"nest", make_nest}};
 
 struct NamedPolicy {
   const char* name;
@@ -277,6 +277,15 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange f32 32x20x25 perm=1,0,2", "rearrange f16 48x7x353 perm=1,0,2", "rearrange u8 33x64x70 perm=1,0,2",
         "rearrange f16 2000x35 src=40,1", "rearrange u8 97x100 src=0,1", "rearrange f32 17x5x300 perm=1,0,2",
         "rearrange f32 32x300x5x25 dst=37500,125,25,1 src=25,4000,800,1",
+        // Blocks: short rows, dimensions that dst's and src's runs share, reversed ones, gaps, and runs that go on in the next.
+        "rearrange f32 9x22x133 perm=0,2,1", "rearrange f64 10x892x6 perm=1,2,0", "rearrange f16 4x48x12x96 perm=0,2,3,1",
+        "rearrange u8 14x4x311x4x10 perm=4,2,1,3,0", "rearrange u8 12x2x93x16x16 src=1,192,6144,12,384",
+        "rearrange f64 4x3x114x4x9 src=-4,24696,24,1,2744", "rearrange f16 5x2x18x289x10 perm=4,3,1,0,2",
+        "rearrange u8 4x36x64x53 perm=0,2,3,1", "rearrange f32 4x9897 perm=1,0", "rearrange c128 3x5x501 perm=2,0,1",
+        "rearrange u8 7x11x1301 dst=16920,1,13 src=14311,1301,-1", "rearrange f16 9x2x2001 dst=2,1,20 src=4002,2001,1",
+        // Rows of fewer than 16 bytes, and of fewer than a tile has, that follow each other in src.
+        "rearrange u8 3001x12 perm=1,0", "rearrange u8 2001x87 perm=1,0", "rearrange f16 3001x11 perm=1,0", "rearrange f16 2001x49 perm=1,0",
+        "rearrange u8 3001x12 src=13,1 dst=1,3001", "rearrange f32 2001x3 src=-3,1 dst=1,2001",
         // Rows that compete for the same sets of the cache.
         "rearrange f32 96x100 dst=1,1024 src=16384,1", "rearrange f32 80x64 dst=1,1024 src=16384,1", "rearrange f16 340x200 dst=1,352", "rearrange f64 75x96 dst=1,80"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));

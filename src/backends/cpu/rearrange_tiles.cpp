@@ -12,16 +12,18 @@ namespace {
 
 using Store = TileSchedule::Store;
 
+constexpr int64_t lane_bytes = 16;    // that are read of a row at least
 constexpr int64_t most_small = 256;  // rows or columns
 
 class Tiles final : public Kernel {
  public:
-  Tiles(TileSchedule schedule, int64_t bytes, int threads, Isa level)
+  Tiles(TileSchedule schedule, int64_t bytes, int64_t src_end, int threads, Isa level)
       : Kernel(bytes),
         schedule_(std::move(schedule)),
         kernels_(panel_kernels(level, static_cast<int>(schedule_.word))),
         level_(level),
         threads_(threads),
+        src_end_(schedule_.column_count * schedule_.word < lane_bytes ? src_end : 0),
         strips_(schedule_.strips()),
         panels_(schedule_.panels()),
         small_(schedule_.store == Store::cached && threads == 1 && schedule_.row_count <= most_small &&
@@ -53,6 +55,10 @@ class Tiles final : public Kernel {
   }
 
  private:
+  // The end of src, if all bytes before it belong to src and rows are so short that one reads beyond them.
+  const char* readable(const char* src) const {
+    return src_end_ == 0 ? nullptr : src + src_end_;
+  }
   bool in_pairs(PanelKernel kernel) const { return schedule_.depth == 2 && kernel != nullptr; }
 
   // Calls body(strip's first column, columns, first row, rows, outer offsets) for a range of panels, as
@@ -140,8 +146,9 @@ class Tiles final : public Kernel {
     }
   }
 
-  // One task: panel after panel down the rows, the lines of the next ones being fetched meanwhile.
-  void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows) const {
+  // One task: panel after panel down the rows, the lines of the next ones being fetched meanwhile. Short rows are
+  // read on up to `readable`, if that is known.
+  void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows, const char* readable = nullptr) const {
     const int64_t depth = kernel == kernels_.paired || kernel == kernels_.skewed_pairs ? 2 : 1, unit = depth * line_bytes / schedule_.word;
     const int64_t panels = ceil_div(rows, unit);
     const bool fetches = schedule_.store != Store::cached;
@@ -157,6 +164,8 @@ class Tiles final : public Kernel {
       panel.first = row + i == 0;
       panel.last = row + rows == schedule_.row_count && i + 1 == panels;
       panel.src_of_row = offsets[i % 3];
+      if (readable != nullptr)
+        panel.reads_on = panel.src + *std::max_element(offsets[i % 3], offsets[i % 3] + unit) + lane_bytes <= readable;
       panel.next_of_row = fetches && i + 1 < panels ? offsets[(i + 1) % 3] : nullptr;
       panel.after_of_row = fetches && i + 2 < panels ? offsets[(i + 2) % 3] : nullptr;
       kernel(panel);
@@ -183,7 +192,7 @@ class Tiles final : public Kernel {
       panel.stage = &stage;
       panel.soon = schedule_.soon;
       stage.ready = false;
-      run_panels(kernel, panel, row, rows);
+      run_panels(kernel, panel, row, rows, readable(src));
     });
     if (kernel != kernels_.cached) streaming_fence();
   }
@@ -213,7 +222,7 @@ class Tiles final : public Kernel {
         above.unwritten = true;
         run_panels(kernels_.skewed, above, row - unit, unit);
       }
-      run_panels(kernel, panel, row, rows);
+      run_panels(kernel, panel, row, rows, readable(src));
     });
     streaming_fence();
   }
@@ -248,6 +257,7 @@ class Tiles final : public Kernel {
   PanelKernels kernels_;
   Isa level_;
   int threads_;
+  int64_t src_end_;  // of a dense src with short rows, from its first element on; else 0
   int64_t strips_, panels_;  // panels: of all rows
   bool small_, uniform_;
 };
@@ -258,7 +268,9 @@ std::unique_ptr<RearrangeKernel> make_tiles(const RearrangePlan& plan, const Pol
   auto schedule = make_tile_schedule(plan, policy);
   if (!schedule) return nullptr;
   const int64_t bytes = moved_bytes(plan);
-  return std::make_unique<Tiles>(std::move(*schedule), bytes, threads_for(bytes, policy), isa());
+  const ByteRange src = src_range(plan);
+  const int64_t src_end = src.end - src.begin == bytes && distinct_source_bytes(plan) == bytes ? src.end - schedule->src_offset : 0;
+  return std::make_unique<Tiles>(std::move(*schedule), bytes, src_end, threads_for(bytes, policy), isa());
 }
 
 }  // namespace infini::cpu

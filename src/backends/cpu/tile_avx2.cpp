@@ -60,6 +60,21 @@ struct Avx2 {
     store(line, v);
     std::memcpy(dst, line, static_cast<size_t>(bytes));
   }
+  static type load_partial(const char* src, int bytes) {
+    alignas(64) char line[64] = {};
+    std::memcpy(line, src, static_cast<size_t>(bytes));
+    return load(line);
+  }
+  template <int lane>
+  static void store_lane(char* dst, const type& v) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm256_extracti128_si256(lane < 2 ? v.low : v.high, lane % 2));
+  }
+  template <int lane>
+  static void store_lane_partial(char* dst, const type& v, int bytes) {
+    alignas(16) char part[16];
+    store_lane<lane>(part, v);
+    std::memcpy(dst, part, static_cast<size_t>(bytes));
+  }
   static void stream(char* dst, const type& v) {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(dst), v.low);
     _mm256_stream_si256(reinterpret_cast<__m256i*>(dst + 32), v.high);

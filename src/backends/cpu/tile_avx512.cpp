@@ -63,6 +63,15 @@ struct Avx512 {
   static void store_partial(char* dst, type v, int bytes) {
     _mm512_mask_storeu_epi8(dst, low_bytes(bytes), v);
   }
+  static type load_partial(const char* src, int bytes) { return _mm512_maskz_loadu_epi8(low_bytes(bytes), src); }
+  template <int lane>
+  static void store_lane(char* dst, type v) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm512_extracti32x4_epi32(v, lane));
+  }
+  template <int lane>
+  static void store_lane_partial(char* dst, type v, int bytes) {
+    _mm_mask_storeu_epi8(dst, static_cast<__mmask16>(low_bytes(bytes)), _mm512_extracti32x4_epi32(v, lane));
+  }
   static void stream(char* dst, type v) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v);
   }

@@ -24,6 +24,33 @@ struct Stage {
   bool ready = false;  // it has been read already, at the end of the panel before
 };
 
+// Runs of dst that were put together in a buffer and leave it while other panels are put together, a line for every
+// line that they take; meanwhile as many lines of what comes next are fetched.
+// Each run has 64 bytes before it in the buffer, and may be read so far behind its end.
+struct Outflow {
+  struct Run {
+    int64_t dst, buffer;
+  };
+  const Run* run;  // that flows out now
+  int64_t runs;    // that are left, with this one
+  char* dst;
+  const char* buffer;
+  int64_t run_bytes;
+  // The bytes of dst's line before a run stand before it in the buffer; those of its last line are not written, but
+  // put before the run in this other buffer (or null) for the run that goes on there.
+  bool carried;
+  char* carry;
+  char* to;  // of this run are left so many bytes, since begin()
+  const char* from;
+  int64_t left;
+  const char* fetch;
+  const int64_t* line;  // to be fetched from there, the next one
+  int64_t lines;        // that are left
+  int64_t credit;       // bytes that were put together since a line left
+};
+
+using OutflowKernel = void (*)(Outflow&);
+
 struct Panel {
   char* dst;
   const int64_t* dst_of_column;  // byte offsets from dst, `columns` of them
@@ -41,6 +68,8 @@ struct Panel {
   bool first, last;  // the first or last panel of its columns' runs in dst
   bool soon;         // streaming in pairs: what is asked for has to be read soon
   bool unwritten;    // streaming with a skew: only to be carried, since others write it
+  Outflow* outflow;  // packed
+  bool reads_on;     // 16 bytes may be read of every row, though it has fewer columns
 
   int64_t column(int64_t c) const { return dst_of_column ? dst_of_column[c] : c * column_step; }
   int64_t row(int r) const {
@@ -72,6 +101,9 @@ struct PanelKernels {
   PanelKernel skewed = nullptr;
   PanelKernel skewed_pairs = nullptr;  // the same, two lines of each column together
   TileKernel uniform = nullptr;  // or null
+  PanelKernel packed = nullptr;   // as cached, of rows that fill no line, too, and lets others flow out
+  OutflowKernel begin = nullptr;   // of an outflow
+  OutflowKernel finish = nullptr;  // lets flow out all that is left
 };
 
 // word is 1, 2, 4, 8 or 16. The level must be offered by this machine.

@@ -132,8 +132,9 @@ inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Em
 // Whichever of the two is the faster one past the cache.
 template <class V, int word, bool in_pairs, class Emit>
 inline int64_t walk_streamed(const Panel& p, Emit emit) {
-  if constexpr (word < 4) return walk_tiles<V, word, 1>(p, emit);
-  else return walk_blocks<V, word, in_pairs>(p, Rows<V, word>(p, 0).at, 0, emit);
+  if constexpr (word < 4)
+    if (p.columns * word >= least_tile_width) return walk_tiles<V, word, 1>(p, emit);
+  return walk_blocks<V, word, in_pairs>(p, Rows<V, word>(p, 0).at, 0, emit);
 }
 
 // Stores whole vectors. By value: the stores might change anything that is read through a reference.
@@ -178,7 +179,7 @@ inline void run_edge(const Panel& p, const char* const* rows, int part, int64_t 
     const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
     int64_t column[L];
     for (int k = 0; k < columns; ++k) column[k] = p.column(c + k);
-    load_block<V, word>(v, rows, c * word, columns);
+    load_block<V, word>(v, rows, c * word, p.reads_on ? L : columns);
     store_block<V, streamed>(v, p.dst + part * full, column, columns, bytes);
   }
 }

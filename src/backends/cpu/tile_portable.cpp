@@ -33,7 +33,15 @@ PanelKernels panel_kernels_portable(int word) {
   }
 }
 
-PanelKernels panel_kernels(Isa level, int word) {
+namespace {
+
+// Without streaming stores there are no lines to be filled: runs are copied as they are.
+void finish_plain(Outflow& out) {
+  for (; out.runs > 0; --out.runs, ++out.run)
+    std::memcpy(out.dst + out.run->dst, out.buffer + out.run->buffer, static_cast<size_t>(out.run_bytes));
+}
+
+PanelKernels offered_kernels(Isa level, int word) {
   switch (level) {
 #if defined(__x86_64__)
     case Isa::avx512: return panel_kernels_avx512(word);
@@ -43,6 +51,15 @@ PanelKernels panel_kernels(Isa level, int word) {
 #endif
     default: return panel_kernels_portable(word);
   }
+}
+
+}  // namespace
+
+PanelKernels panel_kernels(Isa level, int word) {
+  PanelKernels kernels = offered_kernels(level, word);
+  if (kernels.packed == nullptr) kernels.packed = kernels.cached;
+  if (kernels.finish == nullptr) kernels.begin = [](Outflow&) {}, kernels.finish = finish_plain;
+  return kernels;
 }
 
 void streaming_fence() {

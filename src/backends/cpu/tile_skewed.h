@@ -6,7 +6,7 @@
 // `valid` bytes and not more than the run's own bytes may be written. unit: 1, 2 or 4 divides skew.
 #pragma once
 
-#include "backends/cpu/tile_panel.h"
+#include "backends/cpu/tile_packed.h"
 
 namespace infini::cpu {
 
@@ -29,6 +29,22 @@ void run_skewed_edge(const Panel& p, int64_t begin) {
   }
 }
 
+// The last columns of a panel, fewer than a block, from a block that overlaps its neighbour if there is one.
+template <class V, int word>
+inline void run_skewed_rest(const Panel& p, int left) {
+  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  const int64_t first = p.columns < L ? 0 : p.columns - L;
+  typename V::type v[L];
+  load_block<V, word>(v, Rows<V, word>(p, 0).at, first * word, p.columns < L && !p.reads_on ? left : L);
+  for (int64_t c = p.columns - left; c < p.columns; ++c) {
+    char* const to = p.dst + p.dst_of_column[c];
+    const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) & 63);
+    const auto before = V::load(p.carry + c * line_bytes);
+    V::store(p.carry + c * line_bytes, v[c - first]);
+    V::stream(to - skew, V::template joined<unit>(before, v[c - first], skew));
+  }
+}
+
 template <class V, int word>
 void run_skewed(const Panel& p) {
   constexpr int L = 16 / word, unit = word < 4 ? word : 4;
@@ -44,7 +60,9 @@ void run_skewed(const Panel& p) {
       V::stream(to - skew, V::template joined<unit>(before, v[k], skew));
     }
   };
-  run_skewed_edge<V, word>(p, walk_streamed<V, word, true>(p, emit));
+  const int64_t done = walk_streamed<V, word, true>(p, emit), left = p.columns - done;
+  if (left >= L) return run_skewed_edge<V, word>(p, done);
+  if (left > 0) run_skewed_rest<V, word>(p, static_cast<int>(left));
 }
 
 // What is left of two lines' rows beside whole tiles, one line after the other.
@@ -91,6 +109,9 @@ PanelKernels skewed_panel_kernels_of() {
   PanelKernels kernels = panel_kernels_of<V, word>();
   kernels.skewed = run_skewed<V, word>;
   kernels.skewed_pairs = run_skewed_pairs<V, word>;
+  kernels.packed = run_packed<V, word>;
+  kernels.begin = begin_run<V>;
+  kernels.finish = finish_outflow<V>;
   return kernels;
 }
 

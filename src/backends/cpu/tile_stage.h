@@ -85,6 +85,8 @@ inline int64_t walk_tiles_of(const Panel& p, Emit emit) {
   return tiles * Tile::columns;
 }
 
+constexpr int least_tile_width = 128;
+
 // Single lines: four lines of a row at a time, or two where a strip has no more. Pairs: two, or as many as
 // make 64 lines; rows of 256 bytes, which often lie side by side, are read whole.
 template <class V, int word, int depth, class Emit>
@@ -97,7 +99,7 @@ inline int64_t walk_tiles(const Panel& p, Emit emit) {
   }
   if (bytes >= width) return walk_tiles_of<V, word, depth, width>(p, emit);
   if constexpr (depth == 1)
-    if (bytes >= 128) return walk_tiles_of<V, word, depth, 128>(p, emit);
+    if (bytes >= least_tile_width) return walk_tiles_of<V, word, depth, least_tile_width>(p, emit);
   return 0;
 }
 
