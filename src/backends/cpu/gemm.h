@@ -65,7 +65,7 @@ std::unique_ptr<GemmKernel> make_direct(const infini::Device&, const GemmPlan& p
 bool amx_works();
 bool fits_amx(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan& plan);
-// A small product whose operands are both contiguous along a long k: a candidate of dot products is faster.
+// Few rows against columns that are contiguous along a long k: dot products are faster than tiles.
 bool prefers_dots(const GemmPlan& plan);
 bool is_skinny(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_skinny(const infini::Device&, const GemmPlan& plan);

@@ -36,9 +36,11 @@ class Direct final : public CpuGemm {
     call_.cols = static_cast<int>(plan_.n);
     if (way_.packs_a) a_bytes_ = round_up(plan_.m * plan_.k * int64_t{sizeof(T)} + line_bytes, line_bytes);
     if (way_.packs_b) b_bytes_ = (way_.depth + 1) * most_tile_vectors * kernels_.lanes * int64_t{sizeof(T)};
-    workspace_bytes_ = static_cast<size_t>(threads_ * (a_bytes_ + b_bytes_));
-    const bool in_place = workspace_bytes_ == 0 && !way_.through_sums;
-    if (in_place && plan_.batch == 1 && panel_vectors(kernels_, vectors_, vectors_) == vectors_ &&
+    thread_bytes_ = a_bytes_ + b_bytes_;
+    if (way_.through_sums) thread_bytes_ += ceil_div(plan_.m, row_parts_) * sum_row * int64_t{sizeof(T)};
+    workspace_bytes_ = static_cast<size_t>(threads_ * thread_bytes_);
+    if (way_.through_sums) call_.c_row = sum_row;
+    if (thread_bytes_ == 0 && threads_ == 1 && panel_vectors(kernels_, vectors_, vectors_) == vectors_ &&
         plan_.m <= most_rows(kernels_, vectors_))
       only_tile_ = kernels_.tile[static_cast<int>(TileKind::plain)][vectors_ - 1][plan_.m - 1];
   }
@@ -58,7 +60,7 @@ class Direct final : public CpuGemm {
 
  protected:
   void multiply(const Pointers& given, float alpha, float beta) const override {
-    if (only_tile_ != nullptr) return run_only_tile(given, alpha, beta);
+    if (only_tile_ != nullptr) return run_only_tiles(given, alpha, beta);
     Pointers p = given;
     if (way_.swapped) std::swap(p.a, p.b);
     const int64_t tasks = plan_.batch * row_parts_ * col_parts_;
@@ -66,7 +68,7 @@ class Direct final : public CpuGemm {
     std::atomic<int64_t> next{0};
     parallel_for(threads, threads, [&](int64_t first, int64_t last) {
       Pointers mine = p;
-      mine.workspace += first * (a_bytes_ + b_bytes_);
+      mine.workspace += first * thread_bytes_;
       if (takes_turns_) {
         for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) run_task(mine, task, alpha, beta, false);
         return;
@@ -77,6 +79,7 @@ class Direct final : public CpuGemm {
   }
 
  private:
+  static constexpr int64_t sum_row = most_tile_vectors * line_bytes / int64_t{sizeof(T)};
   struct Part {  // of C
     int64_t row, rows, vector, vectors;
   };
@@ -123,72 +126,85 @@ class Direct final : public CpuGemm {
   }
 
   // A product of one tile notices every nanosecond around it.
-  void run_only_tile(const Pointers& p, T alpha, T beta) const {
+  void run_only_tiles(const Pointers& p, T alpha, T beta) const {
     TileCall<T> call = call_;
-    call.a = reinterpret_cast<const T*>(way_.swapped ? p.b : p.a);
-    call.b = reinterpret_cast<const T*>(way_.swapped ? p.a : p.b);
-    call.c = reinterpret_cast<T*>(p.c);
+    const char *a = way_.swapped ? p.b : p.a, *b = way_.swapped ? p.a : p.b;
+    char* c = p.c;
     call.alpha = alpha;
     call.beta = beta;
-    only_tile_(call);
+    for (int64_t batch = 0; batch < plan_.batch; ++batch) {
+      call.a = reinterpret_cast<const T*>(a + batch * plan_.a.batch_step);
+      call.b = reinterpret_cast<const T*>(b + batch * plan_.b.batch_step);
+      call.c = reinterpret_cast<T*>(c + batch * plan_.c.batch_step);
+      only_tile_(call);
+    }
   }
 
-  void run_task(const Pointers& all, int64_t task, T alpha, T beta, bool more) const {
-    const int64_t parts = row_parts_ * col_parts_, batch = task / parts;
-    const Part part = part_of(task % parts);
+  struct Task {
+    Pointers p;  // of its product, and of its rows
+    Part part;
+    const T* a;
+    T alpha, beta;
+    bool fetches;      // the operands of the task that follows
+    int64_t tile = 0;  // how many were computed
+  };
+
+  void run_task(const Pointers& all, int64_t index, T alpha, T beta, bool more) const {
+    const int64_t parts = row_parts_ * col_parts_, batch = index / parts;
+    const Part part = part_of(index % parts);
     const Pointers p{all.workspace, all.c + batch * plan_.c.batch_step + part.row * plan_.c.row_step,
                      all.a + batch * plan_.a.batch_step + part.row * plan_.a.row_step,
                      all.b + batch * plan_.b.batch_step};
+    Task task{p, part, reinterpret_cast<const T*>(p.a), alpha, beta, more && parts == 1 && thread_bytes_ == 0 && way_.depth == plan_.k};
+    if (way_.packs_a) task.a = pack_a(p, part.rows);
+    if (!way_.through_sums)
+      return each_piece([&](int64_t k) { each_panel(part, [&](int64_t vectors, int64_t col) { run_piece(task, k, vectors, col); }); });
+    each_panel(part, [&](int64_t vectors, int64_t col) {
+      each_piece([&](int64_t k) { run_piece(task, k, vectors, col); });
+      const int64_t cols = std::min(vectors * kernels_.lanes, plan_.n - col);
+      kernels_.finish[memory_index(plan_.c.dtype)]({sums(p), sum_row, part.rows, cols, p.c + col * plan_.c.col_step,
+                                                    plan_.c.row_step, plan_.c.col_step, alpha, beta});
+    });
+  }
+
+  template <class Body>
+  void each_piece(const Body& body) const {
+    for (int64_t k = 0; k < plan_.k; k += way_.depth) body(k);
+  }
+
+  template <class Body>
+  void each_panel(const Part& part, const Body& body) const {
+    for (int64_t left = part.vectors, at = part.vector; left > 0;) {
+      const int64_t vectors = panel_vectors(kernels_, part.vectors, left);
+      body(vectors, at * kernels_.lanes);
+      left -= vectors;
+      at += vectors;
+    }
+  }
+
+  // A piece of k of a panel: all tiles of the task's rows.
+  void run_piece(Task& task, int64_t k, int64_t vectors, int64_t col) const {
     TileCall<T> call = call_;
-    call.alpha = alpha;
-    const T* const a = way_.packs_a ? pack_a(p, part.rows) : reinterpret_cast<const T*>(p.a);
-    const bool fetches = more && parts == 1 && workspace_bytes_ == 0 && way_.depth == plan_.k;
-    int64_t tile = 0;
-    for (int64_t k = 0; k < plan_.k; k += way_.depth) {
-      call.k = std::min(way_.depth, plan_.k - k);
-      call.a = a + k * call.a_col;
-      call.beta = k == 0 ? beta : T{1};
-      for (int64_t left = part.vectors, at = part.vector; left > 0;) {
-        const int64_t vectors = panel_vectors(kernels_, part.vectors, left), col = at * kernels_.lanes;
-        call.cols = static_cast<int>(std::min(vectors * kernels_.lanes, plan_.n - col));
-        call.b = reinterpret_cast<const T*>(p.b + k * plan_.b.row_step + col * plan_.b.col_step);
-        if (way_.packs_b) pack_b(call, p, vectors * kernels_.lanes);
-        run_panel(call, p, part.rows, col, fetches ? &tile : nullptr);
-        left -= vectors;
-        at += vectors;
-      }
-    }
-  }
-
-  // Strips nearly equal in height: better than a last one of one row.
-  void run_panel(TileCall<T>& call, const Pointers& p, int64_t rows, int64_t col, int64_t* tile) const {
-    const int64_t vectors = ceil_div(call.cols, kernels_.lanes), most = most_rows(kernels_, vectors);
-    const int64_t height = ceil_div(rows, ceil_div(rows, most));
-    const T* const a = call.a;
+    call.k = std::min(way_.depth, plan_.k - k);
+    call.alpha = way_.through_sums ? T{1} : task.alpha;
+    call.beta = k > 0 ? T{1} : way_.through_sums ? T{0} : task.beta;
+    call.cols = static_cast<int>(std::min(vectors * kernels_.lanes, plan_.n - col));
+    call.b = reinterpret_cast<const T*>(task.p.b + k * plan_.b.row_step + col * plan_.b.col_step);
+    if (way_.packs_b) pack_b(call, task.p, vectors * kernels_.lanes);
+    const T* const a = task.a + k * call.a_col;
+    T* const c = way_.through_sums ? sums(task.p) : reinterpret_cast<T*>(task.p.c + col * plan_.c.col_step);
+    // Strips nearly equal in height: better than a last one of one row.
+    const int64_t rows = task.part.rows, height = ceil_div(rows, ceil_div(rows, most_rows(kernels_, vectors)));
     for (int64_t row = 0; row < rows; row += height) {
-      const int64_t count = std::min(height, rows - row);
-      const TileKind kind = tile != nullptr ? TileKind::fetching : way_.streams && row == 0 ? TileKind::first : TileKind::plain;
-      const auto run = kernels_.tile[static_cast<int>(kind)][vectors - 1][count - 1];
+      const TileKind kind = task.fetches ? TileKind::fetching : way_.streams && row == 0 ? TileKind::first : TileKind::plain;
       call.a = a + row * call.a_row;
-      call.c = reinterpret_cast<T*>(p.c + row * plan_.c.row_step + col * plan_.c.col_step);
-      if (tile != nullptr) look_ahead(call, p, (*tile)++);
-      way_.through_sums ? run_through_sums(run, call, count) : run(call);
+      call.c = c + row * call.c_row;
+      if (task.fetches) look_ahead(call, task.p, task.tile++);
+      kernels_.tile[static_cast<int>(kind)][vectors - 1][std::min(height, rows - row) - 1](call);
     }
-    call.a = a;
   }
 
-  void run_through_sums(void (*tile)(const TileCall<T>&), const TileCall<T>& call, int64_t rows) const {
-    constexpr int64_t row_bytes = most_tile_vectors * line_bytes;
-    alignas(line_bytes) T sums[most_tile_rows * row_bytes / sizeof(T)];
-    TileCall<T> sum = call;
-    sum.c = sums;
-    sum.c_row = row_bytes / sizeof(T);
-    sum.alpha = 1;
-    sum.beta = 0;
-    tile(sum);
-    kernels_.finish[memory_index(plan_.c.dtype)]({sums, sum.c_row, rows, call.cols, reinterpret_cast<char*>(call.c),
-                                                  plan_.c.row_step, plan_.c.col_step, call.alpha, call.beta});
-  }
+  T* sums(const Pointers& p) const { return reinterpret_cast<T*>(p.workspace + a_bytes_ + b_bytes_); }
 
   const T* pack_a(const Pointers& p, int64_t rows) const {
     T* const dst = reinterpret_cast<T*>(p.workspace);
@@ -215,14 +231,14 @@ class Direct final : public CpuGemm {
   }
 
   const GemmKernels<T>& kernels_;
-  DirectWay way_;
+  const DirectWay way_;
   int threads_ = 1;
   void (*only_tile_)(const TileCall<T>&) = nullptr;  // where one is enough
   int64_t vectors_ = 0;                              // of n
   int64_t row_parts_ = 1, col_parts_ = 1;            // of one product
   int64_t unit_ = 1;                                 // vectors that stay together
   bool takes_turns_ = false;
-  int64_t a_bytes_ = 0, b_bytes_ = 0;                // of a thread's copies
+  int64_t a_bytes_ = 0, b_bytes_ = 0, thread_bytes_ = 0;  // of a thread's copies, and of all that it has
   TileCall<T> call_{};                               // what does not change from run to run
 };
 

@@ -20,6 +20,7 @@ constexpr int64_t short_k = 64;
 constexpr int64_t many_rows = 128, in_place_depth = 192, copied_depth = 1024;
 constexpr int64_t most_streamed_bytes = 6 << 20, most_copied_bytes = 8 << 20;  // of B; beyond: the blocked gemm
 constexpr int64_t most_rows_along = 160, most_rows_long = 32;  // a B with contiguous columns is copied at any size, and with a long k
+constexpr int64_t most_near_bytes = 1 << 20;  // of a B that a few rows meet: beyond it comes from memory
 constexpr int64_t most_turned_a = 300 << 10;  // bytes of an A that is not contiguous along k
 constexpr int64_t most_widened_a = 1 << 20;   // bytes of an A that is copied
 
@@ -75,7 +76,7 @@ bool fits_in_place(const GemmPlan& plan) {
 
 int64_t depth_of(const GemmPlan& plan, const DirectWay& way) {
   const int64_t most = way.packs_b ? copied_depth : way.streams ? in_place_depth : plan.k;
-  return way.through_sums || plan.k == 0 ? plan.k : ceil_div(plan.k, ceil_div(plan.k, most));
+  return plan.k == 0 ? 0 : ceil_div(plan.k, ceil_div(plan.k, most));
 }
 
 template <class T>
@@ -122,8 +123,7 @@ bool is_small(const infini::Device& device, const GemmPlan& original) {
   if (way.packs_a && fits_amx(device, original)) return false;
 #endif
   if (way.packs_a && a_bytes > most_widened_a) return false;
-  if (way.through_sums && plan.k > copied_depth) return false;
-  if (prefers_dots(original) || (b_bytes > most_b_bytes && is_skinny(device, original))) return false;
+  if (prefers_dots(original) || (b_bytes > most_near_bytes && is_skinny(device, original))) return false;
   if (plan.k > short_k && plan.a.col_step != dtype_bytes(plan.a.dtype) && a_bytes > most_turned_a) return false;
   if (way.streams) return b_bytes <= most_streamed_bytes;
   const bool along = plan.b.row_step == dtype_bytes(plan.b.dtype);

@@ -120,6 +120,8 @@ void skinny_along(const SkinnyCall<T>& call) {
   constexpr int cols = rows == 1 && !piece ? 8 : 4;
   int64_t j = 0;
   for (; j + cols <= call.cols; j += cols) dots<S, T, rows, cols, piece>(call, j);
+  if (cols > 4 && j + 4 <= call.cols) dots<S, T, rows, 4, piece>(call, j), j += 4;
+  if (j + 2 <= call.cols) dots<S, T, rows, 2, piece>(call, j), j += 2;
   for (; j < call.cols; ++j) dots<S, T, rows, 1, piece>(call, j);
 }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "backends/cpu/gemm.h"
+#include "backends/cpu/gemm_direct_way.h"
 #include "backends/cpu/parallel.h"
 #include "base/checked.h"
 #include "base/dtype.h"
@@ -24,7 +25,8 @@ constexpr int64_t rows_reread = 8;  // of B, which later rows of A read again ac
 constexpr int64_t cuts_of_k = 16, least_cut_bytes = 256 << 10, most_cut_sums = 128 << 10;
 constexpr int64_t short_share = 1024;  // bytes of a row for each thread
 // More rows than a kernel takes read B along its columns in pieces that stay in L1, and A's with them.
-constexpr int64_t least_dot = 64, dots_per_row = 15;  // k from which dot products are better than transposing B
+constexpr int64_t least_dot = 64;
+constexpr double dot_call_cycles = 250, dots_cycles = 90;  // of a call; of adding the lanes of 4×4 sums
 constexpr int64_t piece_bytes = 2048, piece_cols = 16, cols_together = 4, page_bytes = 4096;
 
 enum class Walk { none, across, along };  // the contiguous direction of B: its rows or its columns
@@ -55,9 +57,12 @@ class Skinny final : public CpuGemm {
     swapped_ = !(plan_ == original);
     const double bytes = static_cast<double>(plan_.k) * static_cast<double>(plan_.n) *
                          static_cast<double>(dtype_bytes(plan_.b.dtype));
-    threads_ = static_cast<int>(
-        std::clamp(bytes / bytes_per_thread, 1.0, static_cast<double>(available_threads())));
     pieces_ = walk_ == Walk::along && plan_.m > most_skinny_rows;
+    const bool readable = memory_index(plan_.a.dtype) == 0 && plan_.a.col_step == sizeof(T);
+    packs_a_ = !readable || (pieces_ && plan_.a.row_step % page_bytes == 0);
+    together_ = packs_a_ || cuts_ > 1 ? 1 : plan_.batch;
+    threads_ = static_cast<int>(std::clamp(static_cast<double>(together_) * bytes / bytes_per_thread, 1.0,
+                                           static_cast<double>(available_threads())));
     const int64_t pad = line_bytes / int64_t{sizeof(T)};
     const int64_t room = plan_.m <= most_skinny_rows ? sum_bytes : 2 * sum_bytes;
     const int64_t stretch = round_up(room / (plan_.m * int64_t{sizeof(T)}), 2 * pad);
@@ -68,7 +73,8 @@ class Skinny final : public CpuGemm {
     // Pieces of all rows of A share the first cache: they must not fall on the same places of it.
     a_row_ = pieces_ ? round_up(plan_.k, page_bytes / int64_t{sizeof(T)}) + piece_bytes / int64_t{sizeof(T)}
                      : round_up(plan_.k, pad);
-    a_bytes_ = plan_.m * a_row_ * int64_t{sizeof(T)};
+    if (!packs_a_) a_row_ = plan_.a.row_step / int64_t{sizeof(T)};
+    else a_bytes_ = plan_.m * a_row_ * int64_t{sizeof(T)};
     sum_row_ = shares_cuts_ ? round_up(plan_.n, 2 * pad) + pad : cols_;
     if (pieces_) partial_bytes_ = plan_.m * cols_ * kernels_.lanes * int64_t{sizeof(T)};
     else if (cuts_ > 1 && !shares_cuts_) partial_bytes_ = plan_.m * cols_ * int64_t{sizeof(T)};
@@ -93,38 +99,45 @@ class Skinny final : public CpuGemm {
     if (swapped_) std::swap(p.a, p.b);
     const int64_t stretches = ceil_div(plan_.n, cols_);
     const int threads = std::min(threads_, available_threads());
-    for (int64_t batch = 0; batch < plan_.batch; ++batch) {
-      T* a = reinterpret_cast<T*>(p.workspace);
-      kernels_.pack[memory_index(plan_.a.dtype)]({p.a + batch * plan_.a.batch_step,
-                                                  plan_.a.row_step, plan_.a.col_step, plan_.m,
-                                                  plan_.k, a, a_row_});
-      std::atomic<int64_t> next{0};
+    for (int64_t batch = 0; batch < plan_.batch; batch += together_) {
+      std::atomic<int64_t> next{batch * stretches};
+      if (packs_a_) pack_a(p, batch);
       if (shares_cuts_) {
-        parallel_team(threads, [&](Team& team) { run_cuts(team, next, p, batch, a, alpha, beta); });
+        parallel_team(threads, [&](Team& team) { run_cuts(team, next, p, batch, alpha, beta); });
         continue;
       }
       parallel_for(threads, threads, [&](int64_t first, int64_t last) {
         char* scratch = p.workspace + a_bytes_ + first * scratch_bytes_;
         if (first == last) return;
-        for (int64_t s; (s = next.fetch_add(1, std::memory_order_relaxed)) < stretches;)
-          run_stretch(p, batch, s * cols_, a, scratch, alpha, beta);
+        for (int64_t s; (s = next.fetch_add(1, std::memory_order_relaxed)) < (batch + together_) * stretches;)
+          run_stretch(p, s / stretches, s % stretches * cols_, scratch, alpha, beta);
       });
     }
   }
 
  private:
+  const T* rows_of_a(const Pointers& p, int64_t batch) const {
+    return reinterpret_cast<const T*>(packs_a_ ? p.workspace : p.a + batch * plan_.a.batch_step);
+  }
+
+  void pack_a(const Pointers& p, int64_t batch) const {
+    kernels_.pack[memory_index(plan_.a.dtype)]({p.a + batch * plan_.a.batch_step, plan_.a.row_step, plan_.a.col_step, plan_.m,
+                                                plan_.k, reinterpret_cast<T*>(p.workspace), a_row_});
+  }
+
   void add(T* total, const T* more, int64_t cols) const {
     for (int64_t row = 0; row < plan_.m; ++row)
       for (int64_t j = 0; j < cols; ++j) total[row * sum_row_ + j] += more[row * sum_row_ + j];
   }
 
   // Stretches of all cuts, one by one; then this thread's columns of their sums, added in the order of k.
-  void run_cuts(Team& team, std::atomic<int64_t>& next, const Pointers& p, int64_t batch, const T* a, T alpha,
-                T beta) const {
+  void run_cuts(Team& team, std::atomic<int64_t>& next, const Pointers& p, int64_t batch, T alpha, T beta) const {
+    const T* const a = rows_of_a(p, batch);
+    const int64_t tasks_before = batch * ceil_div(plan_.n, cols_);
     T* const sums = reinterpret_cast<T*>(p.workspace + a_bytes_);
     const int64_t cut_sums = plan_.m * sum_row_, stretches = ceil_div(plan_.n, cols_);
     const char* const b = p.b + batch * plan_.b.batch_step;
-    for (int64_t s; (s = next.fetch_add(1, std::memory_order_relaxed)) < cuts_ * stretches;) {
+    for (int64_t s; (s = next.fetch_add(1, std::memory_order_relaxed) - tasks_before) < cuts_ * stretches;) {
       const int64_t k = s / stretches * cut_, col = s % stretches * cols_;
       run_across({std::min(cut_, plan_.k - k), std::min(cols_, plan_.n - col), a + k, a_row_,
                   b + k * plan_.b.row_step + col * plan_.b.col_step, plan_.b.row_step,
@@ -144,13 +157,12 @@ class Skinny final : public CpuGemm {
          plan_.c.row_step, plan_.c.col_step, alpha, beta});
   }
 
-  void run_stretch(const Pointers& p, int64_t batch, int64_t col, const T* a, char* scratch, T alpha,
-                   T beta) const {
+  void run_stretch(const Pointers& p, int64_t batch, int64_t col, char* scratch, T alpha, T beta) const {
     const int64_t cols = std::min(cols_, plan_.n - col);
     T* const sums = reinterpret_cast<T*>(scratch + partial_bytes_);
     const SkinnyCall<T> call{plan_.k,
                              cols,
-                             a,
+                             rows_of_a(p, batch),
                              a_row_,
                              p.b + batch * plan_.b.batch_step + col * plan_.b.col_step,
                              walk_ == Walk::across ? plan_.b.row_step : plan_.b.col_step,
@@ -228,7 +240,8 @@ class Skinny final : public CpuGemm {
   bool shares_cuts_ = false;  // the threads have cuts of k, not columns
   bool swapped_ = false;
   int threads_ = 1;
-  bool pieces_ = false;
+  bool pieces_ = false, packs_a_ = true;
+  int64_t together_ = 1;  // products of the batch
   int64_t cols_ = 0, sum_row_ = 0, a_row_ = 0, a_bytes_ = 0, partial_bytes_ = 0, scratch_bytes_ = 0;
 };
 
@@ -236,9 +249,12 @@ class Skinny final : public CpuGemm {
 
 bool prefers_dots(const GemmPlan& original) {
   const GemmPlan plan = orient(original);
-  const int64_t bytes = dtype_bytes(plan.b.dtype);
-  const bool a_along = plan.a.col_step == bytes, b_along = plan.b.row_step == bytes;
-  return a_along && b_along && plan.m <= most_rows_along && plan.k >= least_dot && plan.k >= dots_per_row * plan.m;
+  if (plan.b.row_step != dtype_bytes(plan.b.dtype) || plan.m > most_rows_along || plan.k < least_dot) return false;
+  const double lanes = is_f64(plan) ? gemm_tables(isa()).f64.lanes : gemm_tables(isa()).f32.lanes;
+  const auto tiles = static_cast<double>(ceil_div(plan.m, int64_t{4}) * ceil_div(plan.n, int64_t{4}));
+  double cycles = dot_call_cycles + tiles * (static_cast<double>(plan.k) / lanes * 8 + dots_cycles);
+  if (plan.a.col_step != dtype_bytes(plan.a.dtype)) cycles += 1.5 * static_cast<double>(plan.m * plan.k);
+  return cycles < direct_way(original).cycles;
 }
 
 // Small products go to other kernels, which have less to set up.
