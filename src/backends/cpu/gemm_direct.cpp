@@ -16,8 +16,10 @@ namespace {
 
 constexpr int64_t line_bytes = 64;
 constexpr double cycles_per_thread = 10e3;  // below this a thread costs more than it saves
-constexpr double cycles_of_turns = 400e3;   // of a thread; from there on it takes turns with the others
-constexpr int64_t most_row_parts = 8;
+constexpr double cycles_of_turns = 1e6;     // of a thread; from there on it takes turns with the others
+constexpr int64_t most_row_parts = 8, most_summed_rows = 512, turns = 4;
+constexpr int64_t short_k = 64, near_bytes = 8 << 20;  // with less k and more C, C is written row by row
+constexpr int64_t first_cache_bytes = 40 << 10;
 constexpr double rows_of_copying = 8;       // what copying a panel costs, in rows that meet it
 constexpr double bytes_per_cycle = 5;       // of C, from and to memory
 
@@ -35,12 +37,13 @@ class Direct final : public CpuGemm {
     call_.c_row = plan_.c.row_step / int64_t{sizeof(T)};
     call_.cols = static_cast<int>(plan_.n);
     if (way_.packs_a) a_bytes_ = round_up(plan_.m * plan_.k * int64_t{sizeof(T)} + line_bytes, line_bytes);
-    if (way_.packs_b) b_bytes_ = (way_.depth + 1) * most_tile_vectors * kernels_.lanes * int64_t{sizeof(T)};
+    if (way_.packs_b) b_bytes_ = (way_.depth + 1) * (plan_.m <= slim_rows ? most_tile_vectors : 4) * kernels_.lanes * int64_t{sizeof(T)};
+    fetches_first_ = !way_.packs_b && plan_.k * plan_.n * int64_t{sizeof(T)} > first_cache_bytes;
     thread_bytes_ = a_bytes_ + b_bytes_;
     if (way_.through_sums) thread_bytes_ += ceil_div(plan_.m, row_parts_) * sum_row * int64_t{sizeof(T)};
     workspace_bytes_ = static_cast<size_t>(threads_ * thread_bytes_);
     if (way_.through_sums) call_.c_row = sum_row;
-    if (thread_bytes_ == 0 && threads_ == 1 && panel_vectors(kernels_, vectors_, vectors_) == vectors_ &&
+    if (thread_bytes_ == 0 && threads_ == 1 && panel_vectors(kernels_, plan_.m, vectors_, vectors_) == vectors_ &&
         plan_.m <= most_rows(kernels_, vectors_))
       only_tile_ = kernels_.tile[static_cast<int>(TileKind::plain)][vectors_ - 1][plan_.m - 1];
   }
@@ -93,7 +96,12 @@ class Direct final : public CpuGemm {
     threads_ = static_cast<int>(std::clamp(cycles / cycles_per_thread, 1.0, static_cast<double>(available_threads())));
     takes_turns_ = threads_ > 1 && cycles > threads_ * cycles_of_turns && !way_.packs_a;
     unit_ = kernels_.wide_vectors != 0 && vectors_ % kernels_.wide_vectors == 0 ? kernels_.wide_vectors : kernels_.tile_vectors;
-    takes_turns_ ? choose_turns() : share_out(ceil_div(threads_, plan_.batch));
+    const int64_t strips = ceil_div(plan_.m, kernels_.tile_rows);
+    along_rows_ = !way_.through_sums && !way_.packs_b && !way_.packs_a && plan_.k <= short_k && way_.depth == plan_.k &&
+                  strips >= turns * threads_ && plan_.m * plan_.n * int64_t{sizeof(T)} > near_bytes;
+    if (along_rows_) row_parts_ = takes_turns_ ? turns * threads_ : ceil_div(threads_, plan_.batch);
+    else takes_turns_ ? choose_turns() : share_out(ceil_div(threads_, plan_.batch));
+    if (way_.through_sums) row_parts_ = std::max(row_parts_, ceil_div(plan_.m, most_summed_rows));
     threads_ = static_cast<int>(std::min<int64_t>(threads_, row_parts_ * col_parts_ * plan_.batch));
   }
 
@@ -119,6 +127,7 @@ class Direct final : public CpuGemm {
   }
 
   Part part_of(int64_t part) const {
+    if (row_parts_ * col_parts_ == 1) return {0, plan_.m, 0, vectors_};
     const int64_t down = part % row_parts_, across = part / row_parts_, panels = ceil_div(vectors_, unit_);
     const int64_t top = plan_.m * down / row_parts_, left = panels * across / col_parts_ * unit_;
     return {top, plan_.m * (down + 1) / row_parts_ - top, left,
@@ -132,17 +141,21 @@ class Direct final : public CpuGemm {
     char* c = p.c;
     call.alpha = alpha;
     call.beta = beta;
-    for (int64_t batch = 0; batch < plan_.batch; ++batch) {
-      call.a = reinterpret_cast<const T*>(a + batch * plan_.a.batch_step);
-      call.b = reinterpret_cast<const T*>(b + batch * plan_.b.batch_step);
-      call.c = reinterpret_cast<T*>(c + batch * plan_.c.batch_step);
+    for (int64_t left = plan_.batch;;) {
+      call.a = reinterpret_cast<const T*>(a);
+      call.b = reinterpret_cast<const T*>(b);
+      call.c = reinterpret_cast<T*>(c);
       only_tile_(call);
+      if (--left == 0) return;
+      a += plan_.a.batch_step;
+      b += plan_.b.batch_step;
+      c += plan_.c.batch_step;
     }
   }
 
   struct Task {
     Pointers p;  // of its product, and of its rows
-    Part part;
+    Part part;   // its rows are counted from there
     const T* a;
     T alpha, beta;
     bool fetches;      // the operands of the task that follows
@@ -150,13 +163,21 @@ class Direct final : public CpuGemm {
   };
 
   void run_task(const Pointers& all, int64_t index, T alpha, T beta, bool more) const {
-    const int64_t parts = row_parts_ * col_parts_, batch = index / parts;
-    const Part part = part_of(index % parts);
+    const int64_t parts = row_parts_ * col_parts_, batch = parts == 1 ? index : index / parts;
+    const Part part = part_of(index - batch * parts);
     const Pointers p{all.workspace, all.c + batch * plan_.c.batch_step + part.row * plan_.c.row_step,
                      all.a + batch * plan_.a.batch_step + part.row * plan_.a.row_step,
                      all.b + batch * plan_.b.batch_step};
-    Task task{p, part, reinterpret_cast<const T*>(p.a), alpha, beta, more && parts == 1 && thread_bytes_ == 0 && way_.depth == plan_.k};
+    Task task{p, {0, part.rows, part.vector, part.vectors}, reinterpret_cast<const T*>(p.a), alpha, beta, more && parts == 1 && thread_bytes_ == 0 && way_.depth == plan_.k && !along_rows_};
     if (way_.packs_a) task.a = pack_a(p, part.rows);
+    if (along_rows_)
+      return each_strip(part, [&](const Part& strip) {
+        Task some = task;
+        some.part = strip;
+        some.p.c += strip.row * plan_.c.row_step;
+        some.a += strip.row * call_.a_row;
+        each_panel(part, [&](int64_t vectors, int64_t col) { run_piece(some, 0, vectors, col); });
+      });
     if (!way_.through_sums)
       return each_piece([&](int64_t k) { each_panel(part, [&](int64_t vectors, int64_t col) { run_piece(task, k, vectors, col); }); });
     each_panel(part, [&](int64_t vectors, int64_t col) {
@@ -173,9 +194,16 @@ class Direct final : public CpuGemm {
   }
 
   template <class Body>
+  void each_strip(const Part& part, const Body& body) const {
+    const int64_t most = most_rows(kernels_, std::min(unit_, part.vectors)), height = ceil_div(part.rows, ceil_div(part.rows, most));
+    for (int64_t row = 0; row < part.rows; row += height)
+      body(Part{row, std::min(height, part.rows - row), part.vector, part.vectors});
+  }
+
+  template <class Body>
   void each_panel(const Part& part, const Body& body) const {
     for (int64_t left = part.vectors, at = part.vector; left > 0;) {
-      const int64_t vectors = panel_vectors(kernels_, part.vectors, left);
+      const int64_t vectors = panel_vectors(kernels_, part.rows, part.vectors, left);
       body(vectors, at * kernels_.lanes);
       left -= vectors;
       at += vectors;
@@ -196,7 +224,7 @@ class Direct final : public CpuGemm {
     // Strips nearly equal in height: better than a last one of one row.
     const int64_t rows = task.part.rows, height = ceil_div(rows, ceil_div(rows, most_rows(kernels_, vectors)));
     for (int64_t row = 0; row < rows; row += height) {
-      const TileKind kind = task.fetches ? TileKind::fetching : way_.streams && row == 0 ? TileKind::first : TileKind::plain;
+      const TileKind kind = task.fetches ? TileKind::fetching : fetches_first_ && row == 0 && task.part.row == 0 ? TileKind::first : TileKind::plain;
       call.a = a + row * call.a_row;
       call.c = c + row * call.c_row;
       if (task.fetches) look_ahead(call, task.p, task.tile++);
@@ -237,7 +265,8 @@ class Direct final : public CpuGemm {
   int64_t vectors_ = 0;                              // of n
   int64_t row_parts_ = 1, col_parts_ = 1;            // of one product
   int64_t unit_ = 1;                                 // vectors that stay together
-  bool takes_turns_ = false;
+  bool takes_turns_ = false, along_rows_ = false;
+  bool fetches_first_ = false;                       // the first tile of a panel finds it beyond the first cache
   int64_t a_bytes_ = 0, b_bytes_ = 0, thread_bytes_ = 0;  // of a thread's copies, and of all that it has
   TileCall<T> call_{};                               // what does not change from run to run
 };

@@ -14,7 +14,7 @@ constexpr int64_t line_bytes = 64;
 constexpr int64_t most_b_bytes = 160 << 10;  // of the memory that B lies in
 constexpr int64_t short_row = 1024,          // bytes: rows that long and less crowd the first cache less
     most_bytes_of_short_rows = 264 << 10;
-constexpr int64_t short_k = 64;
+constexpr int64_t short_k = 64;  // B is read in place
 // A larger B is copied panel by panel if many rows meet it; otherwise it is read in place, in pieces of k
 // whose panels stay in the first cache.
 constexpr int64_t many_rows = 128, in_place_depth = 192, copied_depth = 1024;
@@ -22,7 +22,7 @@ constexpr int64_t most_streamed_bytes = 6 << 20, most_copied_bytes = 8 << 20;  /
 constexpr int64_t most_rows_along = 160, most_rows_long = 32;  // a B with contiguous columns is copied at any size, and with a long k
 constexpr int64_t most_near_bytes = 1 << 20;  // of a B that a few rows meet: beyond it comes from memory
 constexpr int64_t most_turned_a = 300 << 10;  // bytes of an A that is not contiguous along k
-constexpr int64_t most_widened_a = 1 << 20;   // bytes of an A that is copied
+constexpr int64_t most_widened_a = 512 << 10;  // bytes of an A that is copied
 
 // Costs in cycles, roughly as measured: they choose between ways that differ by much.
 constexpr int64_t most_jumped_bytes = 32 << 10;  // an A that is not contiguous along k waits for each k beyond that
@@ -57,7 +57,7 @@ double tiles_cycles(const GemmPlan& plan, const GemmKernels<T>& kernels) {
   const bool jumps = plan.a.col_step != dtype_bytes(plan.a.dtype) && plan.m * plan.k * int64_t{sizeof(T)} > most_jumped_bytes;
   double cycles = 0;
   for (int64_t left = all; left > 0;) {
-    const int64_t vectors = panel_vectors(kernels, all, left), strips = ceil_div(plan.m, most_rows(kernels, vectors)),
+    const int64_t vectors = panel_vectors(kernels, plan.m, all, left), strips = ceil_div(plan.m, most_rows(kernels, vectors)),
                   rows = ceil_div(plan.m, strips), whole = plan.m / rows;
     const int64_t panels = std::max<int64_t>(1, left / vectors - 1);
     const double step = static_cast<double>(whole) * step_cycles(rows, vectors) + step_cycles(plan.m % rows, vectors) +
@@ -87,7 +87,7 @@ DirectWay way_of(const GemmPlan& plan, const GemmKernels<T>& kernels) {
   const bool readable = own_type && b_unit && (kernels.masks || plan.n % kernels.lanes == 0);
   const bool large = !fits_in_place(plan);
   way.packs_a = !own_type;
-  way.packs_b = !readable || (large && plan.m >= many_rows);
+  way.packs_b = !readable || (large && plan.m >= many_rows && plan.k > short_k);
   way.streams = large && !way.packs_b;
   way.through_sums = memory_index(plan.c.dtype) != 0 || !c_unit;
   way.depth = depth_of(plan, way);
@@ -125,7 +125,7 @@ bool is_small(const infini::Device& device, const GemmPlan& original) {
   if (way.packs_a && a_bytes > most_widened_a) return false;
   if (prefers_dots(original) || (b_bytes > most_near_bytes && is_skinny(device, original))) return false;
   if (plan.k > short_k && plan.a.col_step != dtype_bytes(plan.a.dtype) && a_bytes > most_turned_a) return false;
-  if (way.streams) return b_bytes <= most_streamed_bytes;
+  if (way.streams) return b_bytes <= most_streamed_bytes || plan.k <= short_k || (way.swapped && way.through_sums);
   const bool along = plan.b.row_step == dtype_bytes(plan.b.dtype);
   return !way.packs_b || plan.k <= short_k || b_bytes < most_copied_bytes || (along && plan.m <= (plan.k <= copied_depth ? most_rows_along : most_rows_long));
 }

@@ -22,9 +22,12 @@ DirectWay direct_way(const GemmPlan& plan);
 // Vectors of the next panel where `left` of `all` are left: the widest that divide them; two of 2 are
 // better than 3 and 1.
 template <class T>
-int64_t panel_vectors(const GemmKernels<T>& kernels, int64_t all, int64_t left) {
+int64_t panel_vectors(const GemmKernels<T>& kernels, int64_t rows, int64_t all, int64_t left) {
+  if (rows <= slim_rows && kernels.wide_vectors != 0 && left > kernels.wide_vectors)
+    return left <= most_tile_vectors || left >= 2 * most_tile_vectors ? (left < most_tile_vectors ? left : most_tile_vectors)
+                                                                     : (left + 1) / 2;
   if (kernels.wide_vectors != 0 && all % kernels.wide_vectors == 0) return kernels.wide_vectors;
-  if (left == 4 && kernels.tile_vectors == 3) return 2;
+  if (left == 4 && kernels.tile_vectors == 3) return rows <= slim_rows && kernels.wide_vectors == 4 ? 4 : 2;
   return left < kernels.tile_vectors ? left : kernels.tile_vectors;
 }
 

@@ -11,7 +11,8 @@
 
 namespace infini::cpu {
 
-constexpr int most_tile_rows = 14, most_tile_vectors = 4, most_skinny_rows = 4;
+constexpr int most_tile_rows = 14, most_tile_vectors = 8, most_skinny_rows = 4;
+constexpr int slim_rows = 2;  // tiles so low are up to most_tile_vectors wide, or their sums would wait for each other
 
 // For instruction sets that cannot read or write parts of vectors: the names, never called.
 struct NoMasks {

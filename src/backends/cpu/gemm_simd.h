@@ -34,7 +34,7 @@ template <class T, int rows, int vectors>
 [[gnu::always_inline]] inline void fetch_half(const TileCall<T>& call, int64_t first) {
 #pragma GCC unroll 16
   for (int i = 0; i < rows; i += 2)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < vectors; ++j)
       __builtin_prefetch(call.c + (i + first) * call.c_row + j * Simd<T>::lanes, 1);
 }
@@ -42,7 +42,7 @@ template <class T, int rows, int vectors>
 // What a tile of packed operands reads next. (In f64 a strip of A is too long for the first cache: 12 %.)
 template <class T, int vectors>
 [[gnu::always_inline]] inline void fetch_packed(const T* b, const T* a) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + j * Simd<T>::lanes);
   __builtin_prefetch(a);
 }
@@ -50,7 +50,7 @@ template <class T, int vectors>
 // Rows of B that no tile has read before: each is in another page, which the processor's own fetching does not cross.
 template <class T, int vectors>
 [[gnu::always_inline]] inline void fetch_rows(const T* b) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + j * Simd<T>::lanes);
 }
 
@@ -61,7 +61,7 @@ template <class T, int rows, int vectors>
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
     const Vec<T> left = splat(a[i / 3][i % 3 * a_row]);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < vectors; ++j) sum[i][j] += left * right[j];
   }
 }
@@ -76,7 +76,7 @@ template <class T, int rows, int vectors, class Result>
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
     T* place = c + i * c_row;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < vectors - 1; ++j, place += lanes)
       store(place, result(sum[i][j], [&] { return load(place); }));
     store_part(place, last, last_cols, result(sum[i][vectors - 1], [&] { return load_part(place, last, last_cols); }));
@@ -101,7 +101,7 @@ void tile(const TileCall<T>& call) {
   const auto advance = [&](int64_t steps) {
     for (int64_t p = 0; p < steps; ++p) {
       Vec<T> right[vectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int j = 0; j < vectors - 1; ++j) right[j] = load(b + j * lanes);
       right[vectors - 1] = load_first(b + (vectors - 1) * lanes, last);
       if constexpr (packed) fetch_packed<T, vectors>(b + 4 * call.b_row, a[0] + 16 * a_col);
@@ -247,6 +247,14 @@ constexpr void fill_tiles(GemmKernels<T>& table) {
     fill_tiles<T, TileKind::packed, vectors>(table, std::make_integer_sequence<int, Native::tile_rows>{});
 }
 
+template <class T, int vectors>
+constexpr void fill_slim_tiles(GemmKernels<T>& table) {
+  constexpr auto rows = std::make_integer_sequence<int, slim_rows>{};
+  fill_tiles<T, TileKind::plain, vectors>(table, rows);
+  fill_tiles<T, TileKind::fetching, vectors>(table, rows);
+  fill_tiles<T, TileKind::first, vectors>(table, rows);
+}
+
 template <class T>
 constexpr GemmKernels<T> make_kernels() {
   GemmKernels<T> table;
@@ -260,7 +268,13 @@ constexpr GemmKernels<T> make_kernels() {
   fill_tiles<T, 1>(table);
   fill_tiles<T, 2>(table);
   if constexpr (Native::tile_vectors > 2) fill_tiles<T, 3>(table);
-  if constexpr (Native::wide_vectors == 4) fill_tiles<T, 4>(table);
+  if constexpr (Native::wide_vectors == 4) {
+    fill_tiles<T, 4>(table);
+    fill_slim_tiles<T, 5>(table);
+    fill_slim_tiles<T, 6>(table);
+    fill_slim_tiles<T, 7>(table);
+    fill_slim_tiles<T, 8>(table);
+  }
   table.pack[0] = pack<T, T>;
   table.finish[0] = finish<T, T>;
   fill_skinny<T, T>(table.skinny[0]);

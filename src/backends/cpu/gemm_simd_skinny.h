@@ -54,22 +54,39 @@ void skinny_across(const SkinnyCall<T>& call) {
   while (p < call.k) advance(std::integral_constant<int, 1>{});
 }
 
-// total[i] = the lanes of sums[i], added in their order.
+// Lanes whose number has the bit `half` are added to those without; x's sums stay where it is 0, y's where it is 1.
+template <class T, int half, int... lane>
+[[gnu::always_inline]] inline Vec<T> fold(Vec<T> x, Vec<T> y, std::integer_sequence<int, lane...>) {
+  constexpr int lanes = sizeof...(lane);
+  return __builtin_shufflevector(x, y, low_index<half, lanes>(lane)...) +
+         __builtin_shufflevector(x, y, high_index<half, lanes>(lane)...);
+}
+
+template <class T, int half, int count>
+[[gnu::always_inline]] inline void fold_all(Vec<T>* v) {
+  constexpr auto lanes = std::make_integer_sequence<int, Simd<T>::lanes>{};
+  constexpr int left = count > 1 ? count / 2 : 1;
+#pragma GCC unroll 16
+  for (int i = 0; i < left; ++i) v[i] = fold<T, half>(v[i], v[count > 1 ? i + left : i], lanes);
+  if constexpr (half > 1) fold_all<T, half / 2, left>(v);
+}
+
+// total[i] = the lanes of sums[i], halves added to halves: in one order, however many sums there are.
 template <class T, int count>
 [[gnu::always_inline]] inline void add_lanes(const Vec<T> (&sums)[count], T (&total)[count]) {
   constexpr int lanes = Simd<T>::lanes;
+  constexpr int most = count < lanes ? count : lanes;
+  constexpr int together = most <= 1 ? 1 : most <= 2 ? 2 : most <= 4 ? 4 : most <= 8 ? 8 : 16;
 #pragma GCC unroll 16
-  for (int first = 0; first < count; first += lanes) {
-    Vec<T> v[lanes] = {}, sum = {};
+  for (int first = 0; first < count; first += together) {
+    Vec<T> v[together] = {};
 #pragma GCC unroll 16
-    for (int i = 0; i < lanes; ++i)
+    for (int i = 0; i < together; ++i)
       if (first + i < count) v[i] = sums[first + i];
-    transpose<T>(v);
+    fold_all<T, lanes / 2, together>(v);
 #pragma GCC unroll 16
-    for (int i = 0; i < lanes; ++i) sum += v[i];
-#pragma GCC unroll 16
-    for (int i = 0; i < lanes; ++i)
-      if (first + i < count) total[first + i] = sum[i];
+    for (int i = 0; i < together; ++i)
+      if (first + i < count) total[first + i] = v[0][i * (lanes / together)];
   }
 }
 
@@ -105,13 +122,17 @@ void dots(const SkinnyCall<T>& call, int64_t column) {
     for (int i = 0; i < rows * cols; ++i) store(partial + i * lanes, sum[i]);
     return;
   }
+  if (const int rest = static_cast<int>(call.k - p); rest > 0)  // zeros beyond them
+#pragma GCC unroll 8
+    for (int j = 0; j < cols; ++j) {
+      const Vec<T> right = wide_part<T>(b[j] + p, rest);
+#pragma GCC unroll 8
+      for (int i = 0; i < rows; ++i) sum[i * cols + j] += wide_part<T>(call.a + i * call.a_row + p, rest) * right;
+    }
   T total[rows * cols];
   add_lanes<T>(sum, total);
   for (int i = 0; i < rows; ++i)
-    for (int j = 0; j < cols; ++j) {
-      T& result = call.sum[i * call.sum_row + column + j] = total[i * cols + j];
-      for (int64_t q = p; q < call.k; ++q) result += call.a[i * call.a_row + q] * one(b[j] + q);
-    }
+    for (int j = 0; j < cols; ++j) call.sum[i * call.sum_row + column + j] = total[i * cols + j];
 }
 
 // One row reads eight columns at once, which memory answers faster than four: 6 %.

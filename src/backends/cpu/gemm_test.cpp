@@ -46,6 +46,39 @@ void expect_curated_and_random(int count) {
   }
 }
 
+// Every way of the direct gemm, and dot products with all kinds of remainders.
+TEST(CpuGemm, FindsTheWayToReadSmallProducts) {
+  const struct {
+    const char *text, *candidate;
+  } cases[] = {
+      {"gemm f32 m=40 n=3 k=512 a=t b=t", "direct"},             // seen from the other side, C written in columns
+      {"gemm f64 m=321 n=3 k=20 a=t b=t beta=0.5", "direct"},
+      {"gemm f16 m=37 n=5 k=19 a=t b=t", "direct"},              // both operands copied
+      {"gemm bf16 m=601 n=25 k=3 a=t beta=1", "direct"},         // sums of more rows than a part has
+      {"gemm f32 m=45 n=77 k=90 b=t c=t", "direct"},
+      {"gemm f32 m=150 n=333 k=1100", "direct"},                 // B copied, k in pieces
+      {"gemm f32 m=33 n=500 k=500 beta=2", "direct"},            // B in place, k in pieces
+      {"gemm f32 m=700 n=34 k=2100 a=t b=t beta=0.5", "direct"}, // sums over pieces
+      {"gemm f32 m=2200 n=1000 k=20", "direct"},                 // C written row by row
+      {"gemm f32 m=1 n=288 k=24", "direct"},                     // low tiles of all widths
+      {"gemm f64 m=2 n=123 k=10 batch=3", "direct"},
+      {"gemm f32 m=2 n=70 k=58 a=t", "direct"},
+      {"gemm f32 m=1 n=3 k=1 batch=32", "direct"},               // one tile for each product
+      {"gemm f32 m=12 n=2 k=578 b=t", "skinny"},                 // dot products
+      {"gemm f32 m=1 n=15 k=79 b=t", "skinny"},
+      {"gemm f64 m=9 n=14 k=1246 batch=8 b=t", "skinny"},        // products shared by the threads
+      {"gemm bf16 m=3 n=31 k=333 batch=3 b=t", "skinny"},
+  };
+  for (const auto& x : cases) {
+    const auto problem = harness::parse_gemm(x.text);
+    const auto verdict = harness::check(problem, harness::GemmValues::random, 3);
+    EXPECT_TRUE(verdict.passed) << verdict.message;
+    if (cpu::isa() == cpu::Isa::avx512) {
+      EXPECT_STREQ(x.candidate, Gemm(current_device(), problem.c, problem.a, problem.b).kernel()->candidate()) << x.text;
+    }
+  }
+}
+
 class EveryIsa : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryIsa, Passes) {
@@ -99,7 +132,9 @@ void expect_same_bits_for_any_number_of_threads() {
                            "gemm f32 m=3 n=1000 k=1100", "gemm f32 m=8 n=1000 k=1100",  // k is cut
                            "gemm f32 m=16 n=900 k=1000", "gemm f32 m=40 n=900 k=1000",
                            "gemm f32 m=100 n=900 k=1000", "gemm f32 m=100 n=900 k=1000 b=t",
-                           "gemm f32 m=64 n=40 k=300 batch=20"}) {
+                           "gemm f32 m=64 n=40 k=300 batch=20", "gemm f32 m=500 n=32 k=1100 a=t b=t",
+                           "gemm f32 m=200 n=300 k=1000 b=t", "gemm f32 m=40 n=700 k=600", "gemm f32 m=2 n=300 k=60",
+                           "gemm f32 m=9 n=14 k=600 batch=8 b=t", "gemm f32 m=600 n=1000 k=50"}) {
     const auto problem = harness::parse_gemm(text);
     const auto expected = bits_of(problem, 1, a, b);
     for (int threads : {2, 3, 5, 8})
