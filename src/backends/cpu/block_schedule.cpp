@@ -143,6 +143,16 @@ std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, cons
   return schedule;
 }
 
+bool is_wide_transposition(const RearrangePlan& plan) {
+  constexpr int64_t least_columns = 5, least_row_bytes = 256;
+  if (plan.depth < 2 || plan.loops[plan.depth - 1].extent < least_columns) return false;
+  std::vector<Axis> axes;
+  for (int i = 0; i + 1 < plan.depth; ++i) axes.push_back({plan.loops[i]});
+  int64_t row = plan.atom_bytes;
+  for (const size_t i : chain<&Loop::src_step>(axes, plan.atom_bytes)) row *= axes[i].loop.extent;
+  return row >= least_row_bytes;
+}
+
 std::string to_string(const BlockSchedule& schedule) {
   std::ostringstream text;
   for (const Axis& axis : schedule.axes)

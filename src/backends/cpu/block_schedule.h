@@ -38,6 +38,10 @@ int64_t run_pitch(int64_t run);
 // Null when the plan is no transposition of words, or better walked otherwise.
 std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, const Policy& policy);
 
+// Long rows of src become at least a handful of columns: then blocks are faster than anything that moves single rows
+// of dst.
+bool is_wide_transposition(const RearrangePlan& plan);
+
 std::string to_string(const BlockSchedule& schedule);
 
 }  // namespace infini::cpu

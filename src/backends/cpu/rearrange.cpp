@@ -1,5 +1,6 @@
 // Rearrange on the CPU: the ordered list of candidates.
 #include "backends/cpu/backend.h"
+#include "backends/cpu/block_schedule.h"
 #include "backends/cpu/rearrange_kernel.h"
 #include "contract/candidate.h"
 
@@ -27,9 +28,12 @@ bool is_worth_a_program(const infini::Device&, const RearrangePlan& plan) {
   return moved_bytes(plan) >= shuffled_bytes;
 }
 
+bool is_wide(const infini::Device&, const RearrangePlan& plan) { return is_wide_transposition(plan); }
+
 // The first that accepts a plan runs it.
 constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[] = {
     {"tiny", is_tiny, from_plan<make_nest>},
+    {"blocks", is_wide, from_plan<make_blocks>},
     {"shuffle", is_worth_a_program, from_plan<make_shuffle>},
     {"lines", any, from_plan<make_lines>},
     {"blocks", any, from_plan<make_blocks>},
