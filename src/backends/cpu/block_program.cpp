@@ -32,6 +32,8 @@ class Builder {
   void split_sides();
   void list_lines();
   void list_panels();
+  // All these bytes are of the block, as far as its runs in src tell.
+  bool belongs(int64_t src, int64_t bytes) const;
 
   // Calls body(values of the two steps) for every point of the axes, the first one being the innermost.
   template <class Body>
@@ -56,6 +58,8 @@ class Builder {
   BlockProgram program_;
   std::vector<Inner> axes_, rows_, columns_;
   int64_t src_base_ = 0, buffer_base_ = 0, row_count_ = 1;
+  std::vector<int64_t> src_starts_;  // of runs in src, ascending
+  int64_t src_run_ = 0;              // bytes of each
 };
 
 // Runs of dst lie in the buffer as they are, one after the other.
@@ -125,10 +129,18 @@ void Builder::list_lines() {
     run += (apart.front().extent - 1) * apart.front().src_step;
     apart.erase(apart.begin());
   }
+  src_run_ = run;
   for_points(apart, &Inner::src_step, &Inner::buffer_step, [&](int64_t src, int64_t) {
+    src_starts_.push_back(base + src);
     for (int64_t at = 0; at < run; at += line_bytes) program_.lines.push_back(base + src + at);
     program_.lines.push_back(base + src + run - 1);
   });
+  std::sort(src_starts_.begin(), src_starts_.end());
+}
+
+bool Builder::belongs(int64_t src, int64_t bytes) const {
+  const auto next = std::upper_bound(src_starts_.begin(), src_starts_.end(), src);
+  return next != src_starts_.begin() && src + bytes <= *(next - 1) + src_run_;
 }
 
 void Builder::list_panels() {
@@ -137,9 +149,12 @@ void Builder::list_panels() {
   for_points(rows_, &Inner::src_step, &Inner::buffer_step, [&](int64_t src, int64_t) { of_row.push_back(src); });
   while (of_row.size() % static_cast<size_t>(unit_) != 0) of_row.push_back(of_row.back());
   for_points(axes_, &Inner::src_step, &Inner::buffer_step, [&](int64_t src, int64_t buffer) {
-    for (int64_t row = 0; row < row_count_; row += unit_)
+    for (int64_t row = 0; row < row_count_; row += unit_) {
+      const bool reads_on = std::all_of(of_row.begin() + row, of_row.begin() + row + unit_,
+                                        [&](int64_t at) { return belongs(src_base_ + src + at, 16); });
       program_.panels.push_back({src_base_ + src, buffer_base_ + buffer + row * word_,
-                                 static_cast<int>(std::min(unit_, row_count_ - row)), row});
+                                 static_cast<int>(std::min(unit_, row_count_ - row)), row, reads_on});
+    }
   });
 }
 

@@ -14,6 +14,7 @@ struct BlockProgram {
     int64_t src, buffer;
     int rows;
     int64_t first_row;  // its place in src_of_row
+    bool reads_on;      // 16 bytes may be read of every row, since they belong to the block
   };
   std::vector<Panel> panels;
   std::vector<int64_t> src_of_row;        // of each panel 64 / word offsets, the last one repeated

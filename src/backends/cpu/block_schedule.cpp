@@ -27,12 +27,9 @@ std::vector<size_t> chain(const std::vector<Axis>& axes, int64_t word) {
   }
 }
 
-// Tiles of rows and columns do as well where their lines are put together without a buffer, from rows that
-// are whole lines or follow each other in src.
+// Tiles of rows and columns do as well where their lines are put together without a buffer, from rows of whole lines.
 bool suits(const TileSchedule& tiles) {
-  const int64_t row = tiles.column_count * tiles.word;
-  return tiles.store == TileSchedule::Store::streamed &&
-         (row >= line_bytes || std::abs(tiles.rows.front().src_step) == row);
+  return tiles.store == TileSchedule::Store::streamed && tiles.column_count * tiles.word >= line_bytes;
 }
 
 // Grows a block from a point.

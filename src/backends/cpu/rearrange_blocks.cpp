@@ -82,6 +82,7 @@ class Blocks final : public Kernel {
       panel.src = src + part.src;
       panel.src_of_row = program.src_of_row.data() + part.first_row;
       panel.rows = part.rows;
+      panel.reads_on = part.reads_on;
       kernels_.packed(panel);
     }
   }

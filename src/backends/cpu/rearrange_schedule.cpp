@@ -102,9 +102,7 @@ TileSchedule::Store choose_store(const TileSchedule& schedule, int64_t bytes, co
   const int64_t run = schedule.row_count * schedule.word;
   if (bytes < policy.streamed_bytes) return Store::cached;
   if (schedule.aligned && run % line_bytes == 0) return Store::streamed;
-  if (run >= enough_row_bytes) return Store::streamed;
-  // Short runs that do not end with a line: worth it only if together they are contiguous.
-  return schedule.columns.front().dst_step == run ? Store::staged : Store::cached;
+  return run >= enough_row_bytes ? Store::streamed : Store::cached;  // short runs are better moved in blocks
 }
 
 // As few parts as the limit allows, of equal size in whole units.
@@ -115,12 +113,9 @@ int64_t even_part(int64_t count, int64_t limit, int64_t unit) {
 
 // Columns of a strip: as many dst pages as the TLB can hold.
 int64_t choose_strip(const TileSchedule& schedule, const Policy& policy) {
-  int64_t limit = policy.strip;
-  if (schedule.store == TileSchedule::Store::staged)
-    limit = std::min(limit, staging_bytes / (schedule.row_count * schedule.word));
   // Tiles are two lines wide, of small words four.
   const int64_t lines = schedule.store != TileSchedule::Store::streamed ? 1 : schedule.word < 4 ? 4 : 2;
-  return even_part(schedule.column_count, limit, lines * line_bytes / schedule.word);
+  return even_part(schedule.column_count, policy.strip, lines * line_bytes / schedule.word);
 }
 
 // The hardware fetches ahead up to the end of a page: in some strips that is never too far.
@@ -231,7 +226,7 @@ void print_loops(std::ostream& text, const char* name, const std::vector<Loop>& 
 
 std::string to_string(const TileSchedule& schedule) {
   std::ostringstream text;
-  const char* stores[] = {"cached", "streamed", "staged"};
+  const char* stores[] = {"cached", "streamed"};
   print_loops(text, "outer  ", schedule.outer);
   print_loops(text, "rows   ", schedule.rows);
   print_loops(text, "columns", schedule.columns);

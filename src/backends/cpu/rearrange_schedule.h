@@ -33,8 +33,7 @@ int threads_for(int64_t bytes, const Policy& policy);
 // is read in a few long ascending streams; then the next panel, so that every column's run in dst grows;
 // after a chunk of rows the next strip.
 struct TileSchedule {
-  // How the lines reach dst: staged means that short runs are first put together in a buffer.
-  enum class Store { cached, streamed, staged };
+  enum class Store { cached, streamed };  // how the lines reach dst
 
   int64_t word = 0;  // bytes of an element: 1, 2, 4, 8 or 16
   int64_t dst_offset = 0, src_offset = 0;
@@ -55,13 +54,12 @@ struct TileSchedule {
   bool is_uniform() const {
     return rows.size() == 1 && columns.size() == 1 && row_count * word >= 64 && column_count * word >= 32;
   }
-  // Threads share panels, not tasks, and so always evenly; what is staged is one panel.
-  int64_t panel_rows() const { return store == Store::staged ? row_count : depth * 64 / word; }
+  // Threads share panels, not tasks, and so always evenly.
+  int64_t panel_rows() const { return depth * 64 / word; }
   int64_t panels() const { return (row_count + panel_rows() - 1) / panel_rows(); }
 };
 
 constexpr int64_t max_strip = 1024, max_chunk = 1024;  // of any policy
-constexpr int64_t staging_bytes = 24 << 10;
 
 // Null when the plan is no transposition of words.
 std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy);

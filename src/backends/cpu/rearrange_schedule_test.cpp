@@ -130,10 +130,6 @@ void expect_limits(const TileSchedule& s) {
     EXPECT_TRUE(s.store == TileSchedule::Store::streamed && s.row_count >= 2 * unit);
     EXPECT_GE(s.strip * s.word, paired_width(static_cast<int>(s.word)));
   }
-  if (s.store == TileSchedule::Store::staged) {
-    EXPECT_EQ(s.row_count, s.chunk);
-    EXPECT_LE(s.strip * s.row_count * s.word, staging_bytes);
-  }
   int64_t run = s.word;
   for (const Loop& loop : s.rows) {
     EXPECT_EQ(run, loop.dst_step);
@@ -148,7 +144,7 @@ void expect_limits(const TileSchedule& s) {
 
 // Counts how many plans each kind of schedule took.
 struct Taken {
-  int tiles = 0, staged = 0, chunked = 0, paired = 0, blocks = 0;
+  int tiles = 0, chunked = 0, paired = 0, blocks = 0;
   std::set<LineKind> kinds;
 };
 
@@ -165,7 +161,6 @@ void expect_lawful(const harness::RearrangeProblem& problem, const Policy& polic
     EXPECT_EQ(expected, points_of(*tiles)) << to_string(*tiles);
     expect_limits(*tiles);
     ++taken.tiles;
-    taken.staged += tiles->store == TileSchedule::Store::staged;
     taken.chunked += tiles->chunks() > 1;
     taken.paired += tiles->depth == 2;
   }
@@ -185,7 +180,7 @@ TEST(RearrangeSchedule, EveryPointOnce) {
     ASSERT_FALSE(HasFailure()) << harness::to_text(problem);
   }
   EXPECT_GT(taken.tiles, 2000);
-  EXPECT_GT(taken.staged, 50);
+  EXPECT_GT(taken.blocks, 50);
   EXPECT_GE(taken.kinds.size(), 5u);
 }
 
@@ -275,6 +270,33 @@ TEST(RearrangeSchedule, PairsOfLinesWhereTheyAreWorthIt) {
   // Columns side by side: rows may be many unless they compete.
   EXPECT_EQ(2, depth_of("rearrange f32 64x1000000 perm=1,0", policy));
   EXPECT_EQ(1, depth_of("rearrange f32 64x1048576 perm=1,0", policy));
+}
+
+bool moves_in_blocks(const std::string& text) {
+  const auto problem = harness::parse_rearrange("rearrange " + text);
+  return make_block_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20}).has_value();
+}
+
+TEST(RearrangeSchedule, BlocksWhereTilesWouldEndWithinLines) {
+  for (const char* text : {"f32 520x22x1338 perm=0,2,1", "f64 10x8922x60 perm=1,2,0", "u8 14x4x13611x4x10 perm=4,2,1,3,0",
+                           "u8 3000000x12 perm=1,0", "u8 64x36x64x53x4 perm=0,2,3,4,1"})
+    EXPECT_TRUE(moves_in_blocks(text)) << text;
+  for (const char* text : {"f32 8191x8193 perm=1,0", "f32 64x4000000 perm=1,0", "u8 342325x87 perm=1,0", "f32 100x100 perm=1,0",
+                           "f32 4096x4096"})
+    EXPECT_FALSE(moves_in_blocks(text)) << text;
+}
+
+// Runs that go on in the next block: all of a short dimension, and blocks in dst's order.
+TEST(RearrangeSchedule, BlocksFollowEachOtherInDst) {
+  const auto problem = harness::parse_rearrange("rearrange f32 520x22x1338 perm=0,2,1");
+  const auto blocks = make_block_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
+  ASSERT_TRUE(blocks);
+  EXPECT_EQ(22, blocks->axes.back().part);
+  BlockCursor at(*blocks, 0);
+  const int64_t run = make_block_programs(*blocks)[at.shape()].run_bytes;
+  EXPECT_EQ(blocks->run, run);
+  at.advance();
+  EXPECT_EQ(run, at.dst);
 }
 
 TEST(RearrangeSchedule, SmallTensorsStartNoThreads) {

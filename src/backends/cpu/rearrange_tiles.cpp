@@ -1,7 +1,6 @@
 // The tiled rearrangement: panels of in-register transposes along strips of src.
 #include <algorithm>
 
-#include "backends/cpu/copy_bytes.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/rearrange_kernel.h"
 #include "backends/cpu/tile_kernels.h"
@@ -42,7 +41,6 @@ class Tiles final : public Kernel {
     if (small_) return run_small(dst, src);
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
     parallel_for(schedule_.outer_count * strips_ * panels_, threads, [&](int64_t begin, int64_t end) {
-      if (schedule_.store == Store::staged) return run_staged(dst, src, begin, end);
       if (schedule_.store == Store::cached) return run_direct(kernels_.cached, dst, src, begin, end);
       const auto address = reinterpret_cast<uintptr_t>(dst);
       const auto unit = static_cast<uintptr_t>(schedule_.word < 4 ? schedule_.word : 4);
@@ -223,32 +221,6 @@ class Tiles final : public Kernel {
         run_panels(kernels_.skewed, above, row - unit, unit);
       }
       run_panels(kernel, panel, row, rows, readable(src));
-    });
-    streaming_fence();
-  }
-
-  // Short runs: a strip is put together in a buffer, run after run, and leaves it in whole lines.
-  void run_staged(char* dst, const char* src, int64_t begin, int64_t end) const {
-    alignas(line_bytes) char buffer[staging_bytes + 2 * line_bytes];
-    const int64_t run = schedule_.row_count * schedule_.word;
-    Columns columns, staged;
-    for (int64_t i = 0; i < schedule_.strip; ++i) staged.dst[i] = i * run;
-    for_tasks(begin, end, [&](int64_t column, int64_t count, int64_t, int64_t rows,
-                              const NestCursor& outer) {
-      columns.want(schedule_, column, count);
-      char* to = dst + outer.dst;
-      Panel panel{};
-      // The buffer has the alignment of what is written first.
-      char* from = buffer + reinterpret_cast<uintptr_t>(to + columns.dst[0]) % line_bytes;
-      panel.dst = from;
-      panel.dst_of_column = staged.dst;
-      panel.src = src + outer.src + column * schedule_.word;
-      panel.columns = count;
-      run_panels(kernels_.cached, panel, 0, rows);
-      for (int64_t first = 0, next = 1; first < count; first = next, ++next) {
-        while (next < count && columns.dst[next] == columns.dst[next - 1] + run) ++next;
-        copy_streamed(to + columns.dst[first], from + first * run, (next - first) * run);
-      }
     });
     streaming_fence();
   }

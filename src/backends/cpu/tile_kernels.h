@@ -69,7 +69,7 @@ struct Panel {
   bool soon;         // streaming in pairs: what is asked for has to be read soon
   bool unwritten;    // streaming with a skew: only to be carried, since others write it
   Outflow* outflow;  // packed
-  bool reads_on;     // 16 bytes may be read of every row, though it has fewer columns
+  bool reads_on;     // packed: 16 bytes may be read of every row, though it has fewer columns
 
   int64_t column(int64_t c) const { return dst_of_column ? dst_of_column[c] : c * column_step; }
   int64_t row(int r) const {

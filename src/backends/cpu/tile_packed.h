@@ -109,9 +109,20 @@ inline void run_narrow(const Panel& p, int row, int bytes) {
   }
 }
 
+// Fewer columns than a block has, from rows that may be read on.
+template <class V, int word>
+inline void run_short(const Panel& p) {
+  constexpr int L = 16 / word;
+  typename V::type v[L];
+  load_whole_block<V, word>(v, Rows<V, word>(p, 0).at, 0);
+  for (int64_t c = 0; c < p.columns; ++c) V::store(p.dst + p.dst_of_column[c], v[c]);
+  flow<V>(*p.outflow, 64 * p.columns);
+}
+
 template <class V, int word>
 void run_packed(const Panel& p) {
   constexpr int L = 16 / word;
+  if (p.rows * word == 64 && p.columns < L && p.reads_on) return run_short<V, word>(p);
   int row = 0;
   if (p.rows * word == 64 && p.columns >= L) {
     const auto emit = [dst = p.dst, column = p.dst_of_column, out = p.outflow](int64_t c, const typename V::type* v, auto) {

@@ -179,7 +179,7 @@ inline void run_edge(const Panel& p, const char* const* rows, int part, int64_t 
     const int columns = p.columns - c < L ? static_cast<int>(p.columns - c) : L;
     int64_t column[L];
     for (int k = 0; k < columns; ++k) column[k] = p.column(c + k);
-    load_block<V, word>(v, rows, c * word, p.reads_on ? L : columns);
+    load_block<V, word>(v, rows, c * word, columns);
     store_block<V, streamed>(v, p.dst + part * full, column, columns, bytes);
   }
 }

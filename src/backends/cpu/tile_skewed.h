@@ -10,8 +10,7 @@
 
 namespace infini::cpu {
 
-// The first and the last panel of a run, one that is not written, and what is left of any panel beside
-// whole blocks.
+// What is left of any panel beside whole blocks.
 template <class V, int word>
 void run_skewed_edge(const Panel& p, int64_t begin) {
   constexpr int L = 16 / word, unit = word < 4 ? word : 4;
@@ -29,13 +28,29 @@ void run_skewed_edge(const Panel& p, int64_t begin) {
   }
 }
 
+// The first or the last panel of a run, or one that is not written.
+template <class V, int word>
+void run_skewed_end(const Panel& p) {
+  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  const auto emit = [&](int64_t c, const typename V::type* v, auto between) {
+    for (int k = 0; k < L; ++k) {
+      between(k);
+      char* const carry = p.carry + (c + k) * line_bytes;
+      if (!p.unwritten)
+        V::template store_joined<unit>(p.dst + p.dst_of_column[c + k], V::load(carry), v[k], p.rows * word, p);
+      V::store(carry, v[k]);
+    }
+  };
+  run_skewed_edge<V, word>(p, walk_streamed<V, word, true>(p, emit));
+}
+
 // The last columns of a panel, fewer than a block, from a block that overlaps its neighbour if there is one.
 template <class V, int word>
 inline void run_skewed_rest(const Panel& p, int left) {
   constexpr int L = 16 / word, unit = word < 4 ? word : 4;
   const int64_t first = p.columns < L ? 0 : p.columns - L;
   typename V::type v[L];
-  load_block<V, word>(v, Rows<V, word>(p, 0).at, first * word, p.columns < L && !p.reads_on ? left : L);
+  load_block<V, word>(v, Rows<V, word>(p, 0).at, first * word, p.columns < L ? left : L);
   for (int64_t c = p.columns - left; c < p.columns; ++c) {
     char* const to = p.dst + p.dst_of_column[c];
     const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) & 63);
@@ -48,7 +63,7 @@ inline void run_skewed_rest(const Panel& p, int left) {
 template <class V, int word>
 void run_skewed(const Panel& p) {
   constexpr int L = 16 / word, unit = word < 4 ? word : 4;
-  if (p.first || p.last || p.unwritten) return run_skewed_edge<V, word>(p, 0);
+  if (p.first || p.last || p.unwritten) return run_skewed_end<V, word>(p);
   const auto emit = [dst = p.dst, column = p.dst_of_column, carry = p.carry](
                         int64_t c, const typename V::type* v, auto between) {
     for (int k = 0; k < L; ++k) {
