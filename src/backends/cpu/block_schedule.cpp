@@ -32,10 +32,16 @@ bool suits(const TileSchedule& tiles) {
   return tiles.store == TileSchedule::Store::streamed && tiles.column_count * tiles.word >= line_bytes;
 }
 
+int64_t volume(const std::vector<Axis>& axes) {
+  int64_t points = 1;
+  for (const Axis& axis : axes) points *= axis.part;
+  return points;
+}
+
 // Grows a block from a point.
 class Growth {
  public:
-  Growth(std::vector<Axis>& axes, int64_t word) : axes_(axes), word_(word), left_(block_bytes / word) {}
+  Growth(std::vector<Axis>& axes, int64_t word) : axes_(axes), word_(word), limit_(block_bytes / word) {}
 
   // Until the chain's run has so many bytes, if the limit allows it.
   void grow(const std::vector<size_t>& chain, int64_t bytes) {
@@ -44,36 +50,29 @@ class Growth {
       Axis& axis = axes_[i];
       if (run >= bytes) break;
       const int64_t wanted = std::min(axis.loop.extent, ceil_div(bytes, run));
-      const int64_t part = std::clamp(left_ * axis.part, axis.part, std::max(wanted, axis.part));
-      left_ = left_ * axis.part / part;
-      axis.part = part;
-      run *= part;
+      axis.part = std::clamp(limit_ / others(axis), axis.part, std::max(wanted, axis.part));
+      run *= axis.part;
       if (axis.is_split()) break;
     }
   }
-
-  // Takes whole axes of the chain as long as its run has no more than so many bytes.
+  // Takes whole axes of the chain as long as its run has no more than so many bytes: where they end within lines, a
+  // block twice as large costs less than lines that are written in two parts.
   void complete(const std::vector<size_t>& chain, int64_t most) {
     int64_t run = word_;
     for (const size_t i : chain) {
       Axis& axis = axes_[i];
       run *= axis.loop.extent;
-      if (run > most || left_ * axis.part < axis.loop.extent) return;
-      left_ = left_ * axis.part / axis.loop.extent;
+      if (run > most || axis.loop.extent * others(axis) > 2 * limit_) return;
       axis.part = axis.loop.extent;
     }
   }
 
  private:
-  std::vector<Axis>& axes_;
-  int64_t word_, left_;  // left: times that the block may still grow
-};
+  int64_t others(const Axis& axis) const { return volume(axes_) / axis.part; }
 
-int64_t volume(const std::vector<Axis>& axes) {
-  int64_t points = 1;
-  for (const Axis& axis : axes) points *= axis.part;
-  return points;
-}
+  std::vector<Axis>& axes_;
+  int64_t word_, limit_;  // elements
+};
 
 // Split axes in parts of nearly equal size, of whole units where there are many.
 void even_out(std::vector<Axis>& axes, int64_t unit) {

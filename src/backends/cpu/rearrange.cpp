@@ -28,12 +28,15 @@ bool is_worth_a_program(const infini::Device&, const RearrangePlan& plan) {
   return moved_bytes(plan) >= shuffled_bytes;
 }
 
-bool is_wide(const infini::Device&, const RearrangePlan& plan) { return is_wide_transposition(plan); }
+bool is_wide(const infini::Device&, const RearrangePlan& plan) {
+  return is_wide_transposition(plan) && moved_bytes(plan) >= current_policy().streamed_bytes;
+}
 
 // The first that accepts a plan runs it.
 constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[] = {
     {"tiny", is_tiny, from_plan<make_nest>},
     {"blocks", is_wide, from_plan<make_blocks>},
+    {"tiles", is_wide, from_plan<make_tiles>},
     {"shuffle", is_worth_a_program, from_plan<make_shuffle>},
     {"lines", any, from_plan<make_lines>},
     {"blocks", any, from_plan<make_blocks>},
