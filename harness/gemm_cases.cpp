@@ -22,6 +22,10 @@ constexpr const char* forms[] = {
     "gemm $ m=4 n=129 k=100 b=t beta=1", "gemm $ m=130 n=4 k=100 c=t alpha=0.5", "gemm $ m=11 n=200 k=90 b=t",
     "gemm $ m=1 n=300 k=200 c=77,3 a=5,2", "gemm $ m=16 n=67 k=129 b=t", "gemm $ m=1 n=128 k=128 batch=3",
     "gemm $ m=14 n=75 k=1100 b=t beta=1", "gemm $ m=16 n=256 k=384", "gemm $ m=1 n=4096 k=512", "gemm $ m=1 n=512 k=4100 b=t",
+    // few rows against lines of any pitch, with gaps or without, in parts of k and not
+    "gemm $ m=1 n=203 k=1301", "gemm $ m=5 n=75 k=1301 b=t beta=1", "gemm $ m=8 n=67 k=2050 b=t", "gemm $ m=7 n=130 k=1100 b=133,1",
+    "gemm $ m=2 n=65 k=900 b=1,903 alpha=2", "gemm $ m=1 n=70 k=600 batch=3 b=t", "gemm $ m=300 n=3 k=700 a=t c=t", "gemm $ m=4 n=90 k=70 b=1,-70",
+    "gemm $ m=24 n=171 k=530 b=t", "gemm $ m=32 n=200 k=1029 beta=-1", "gemm $ m=17 n=64 k=640 a=1,17",
     // tiles, edges and pieces of k
     "gemm $ m=8 n=8 k=8", "gemm $ m=14 n=32 k=16", "gemm $ m=15 n=33 k=17", "gemm $ m=28 n=64 k=384",
     "gemm $ m=29 n=65 k=385", "gemm $ m=64 n=96 k=128", "gemm $ m=128 n=128 k=128 beta=1",

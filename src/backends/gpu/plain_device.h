@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "base/float_formats.h"
+
 namespace infini::gpu {
 
 // Nothing is taken for granted.
@@ -88,6 +90,8 @@ __device__ inline void let_successor_start() {}
 __device__ inline void wait_when_known(uint32_t) {}
 __device__ inline void wait_for_predecessor() {}
 #endif
+
+__device__ inline float f32_from_half(uint16_t bits) { return f32_from_f16(bits); }
 
 __device__ inline uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector) {
   const uint64_t both = static_cast<uint64_t>(high) << 32 | low;

@@ -28,7 +28,13 @@ struct Arithmetic<double> {
 template <class T>
 using SumOf = typename Arithmetic<T>::Sum;
 
-__device__ inline float widened(Half x) { return f32_from_f16(x.bits); }
+// Four neighbours in shared memory, read at once.
+template <class Sum>
+struct alignas(16) Quad {
+  Sum v[4];
+};
+
+__device__ inline float widened(Half x) { return f32_from_half(x.bits); }
 __device__ inline float widened(Bfloat x) { return f32_from_bf16(x.bits); }
 __device__ inline float widened(float x) { return x; }
 __device__ inline double widened(double x) { return x; }

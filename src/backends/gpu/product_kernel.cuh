@@ -2,18 +2,13 @@
 // in shared memory. No matrix units and no warp functions: right on every chip, fast where there is nothing better.
 #pragma once
 
+#include "backends/gpu/fast_divide.h"
 #include "backends/gpu/product_arithmetic.cuh"
 
 namespace infini::gpu {
 
 constexpr int product_threads = 256;  // 16 rows of 16 threads
 constexpr int product_depth = 16;     // a piece of k
-
-// Four neighbours of a row of shared memory, read at once.
-template <class Sum>
-struct alignas(16) Quad {
-  Sum v[4];
-};
 
 // Rows of shared memory are a piece's k, 16 bytes longer than a tile so that they begin in different banks.
 template <class Sum, int tile>
@@ -140,6 +135,32 @@ __global__ void finish(const __grid_constant__ GemmPlan plan, char* c, const flo
     const int64_t line = i / plan.n, col = i % plan.n;
     finish_element<Out>(place_in(c, plan.c, line / plan.m, line % plan.m, col),
                         sums ? SumOf<Out>(sums[line * sum_row + col]) : SumOf<Out>(0), alpha, beta);
+  }
+}
+
+// The same for fewer than 2^31 groups of `width` columns, which begin at multiples of their size in C.
+template <class Out, int width>
+__global__ void finish_groups(const __grid_constant__ GemmPlan plan, char* c, const float* sums, int64_t sum_row, float alpha,
+                              float beta, const FastDivisor groups, const FastDivisor rows) {
+  struct alignas(width * sizeof(Out)) Group {
+    Out v[width];
+  };
+  struct alignas(width * sizeof(float)) Sums {
+    float v[width];
+  };
+  const auto count = static_cast<uint32_t>(plan.batch) * rows.divisor * groups.divisor;
+  wait_when_known(count);
+  let_successor_start();
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    uint32_t line = i;
+    const int64_t column = int64_t{take_digit(line, groups)} * width;
+    const auto sum = *reinterpret_cast<const Sums*>(sums + line * sum_row + column);
+    const uint32_t row = take_digit(line, rows);
+    auto* place = reinterpret_cast<Group*>(place_in(c, plan.c, line, row, column));
+    Group group = *place;
+#pragma unroll
+    for (int j = 0; j < width; ++j) finish_element<Out>(reinterpret_cast<char*>(&group.v[j]), sum.v[j], alpha, beta);
+    *place = group;
   }
 }
 

@@ -24,6 +24,8 @@ bool boxes_pay(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_boxes(const GemmContext&, const GemmPlan& plan);
 bool small_pays(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_small(const GemmContext&, const GemmPlan& plan);
+bool stream_pays(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_stream(const GemmContext&, const GemmPlan& plan);
 bool padding_pays(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_padded(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_lt(const GemmContext&, const GemmPlan& plan);
@@ -35,6 +37,9 @@ std::unique_ptr<GemmKernel> make_bare_lt(const GemmContext&, const GemmPlan& pla
 // and goes through f32 sums in the workspace where it is not, so that C is rounded once.
 std::unique_ptr<GemmKernel> round_once(const GemmContext&, const GemmPlan& plan, bool pad,
                                        std::unique_ptr<GemmKernel> direct);
+
+// Whether `ring` takes less time than that, where it would not pay with a beta of 0.
+bool ring_adds(const GemmContext&, const GemmPlan& plan);
 
 // For the backend's table.
 std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,

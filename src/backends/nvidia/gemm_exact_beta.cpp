@@ -1,5 +1,5 @@
-// Products that are added to a 16-bit C and rounded once: f32 sums in the workspace, then one pass
-// over C. Large products go in parts, so that the sums stay small.
+// Products that are added to a 16-bit C and rounded once: by a kernel of our own, or by f32 sums in the
+// workspace and one pass over C. Large products go in parts, so that the sums stay small.
 #include <algorithm>
 #include <utility>
 
@@ -39,28 +39,25 @@ GemmPlan sums_of(const GemmPlan& plan, const Part& part) {
   return sums;
 }
 
-class RoundOnce final : public GemmKernel {
+// f32 sums of a part after the other, each followed by its pass over C.
+class InParts final : public GemmKernel {
  public:
-  RoundOnce(const GemmPlan& plan, const Part& part, std::shared_ptr<GemmKernel> direct,
-            std::shared_ptr<GemmKernel> whole, std::shared_ptr<GemmKernel> rest)
-      : plan_(plan), part_(part), direct_(std::move(direct)), whole_(std::move(whole)),
-        rest_(std::move(rest)),
+  InParts(const GemmContext& context, const GemmPlan& plan, const Part& part, std::shared_ptr<GemmKernel> whole,
+          std::shared_ptr<GemmKernel> rest)
+      : plan_(plan), part_(part), whole_(std::move(whole)), rest_(std::move(rest)),
+        finish_(gpu::make_finish(context.device, plan.c.dtype)),
         sum_bytes_(static_cast<size_t>(round_up(part.batches * part.rows * sum_row(plan) * 4, 256))) {}
 
   size_t workspace_bytes() const override {
-    const size_t parts = sum_bytes_ + std::max(whole_->workspace_bytes(),
-                                               rest_ ? rest_->workspace_bytes() : 0);
-    return std::max(direct_->workspace_bytes(), parts);
+    return sum_bytes_ + std::max(whole_->workspace_bytes(), rest_ ? rest_->workspace_bytes() : 0);
   }
-  const char* candidate() const override { return direct_->candidate(); }
+  const char* candidate() const override { return whole_->candidate(); }
   std::string schedule() const override {
-    return direct_->schedule() + "; where beta is not 0, f32 sums of " +
-           std::to_string(part_.batches) + "x" + std::to_string(part_.rows) + " rows at a time";
+    return "f32 sums of " + std::to_string(part_.batches) + "x" + std::to_string(part_.rows) + " rows at a time";
   }
 
   void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
            void* stream) const override {
-    if (beta == 0 || alpha == 0) return direct_->run(workspace, c, a, b, alpha, beta, stream);
     auto* sums = static_cast<float*>(workspace);
     void* inner = static_cast<char*>(workspace) + sum_bytes_;
     for (int64_t batch = 0; batch < plan_.batch; batch += part_.batches)
@@ -75,7 +72,7 @@ class RoundOnce final : public GemmKernel {
         GemmPlan place = plan_;
         place.batch = part.batches;
         place.m = part.rows;
-        gpu::launch_finish(place, static_cast<char*>(c) + batch * plan_.c.batch_step + row * plan_.c.row_step,
+        gpu::launch_finish(finish_, place, static_cast<char*>(c) + batch * plan_.c.batch_step + row * plan_.c.row_step,
                       sums, sum_row(plan_), alpha, beta, static_cast<gpu::Stream>(stream));
       }
   }
@@ -83,9 +80,33 @@ class RoundOnce final : public GemmKernel {
  private:
   GemmPlan plan_;
   Part part_;
-  std::shared_ptr<GemmKernel> direct_, whole_, rest_;
+  std::shared_ptr<GemmKernel> whole_, rest_;
+  gpu::FinishKernels finish_;
   size_t sum_bytes_;
 };
+
+// One kernel where beta is 0, another one where it is not.
+class RoundOnce final : public GemmKernel {
+ public:
+  RoundOnce(std::shared_ptr<GemmKernel> direct, std::shared_ptr<GemmKernel> adding)
+      : direct_(std::move(direct)), adding_(std::move(adding)) {}
+  size_t workspace_bytes() const override { return std::max(direct_->workspace_bytes(), adding_->workspace_bytes()); }
+  const char* candidate() const override { return direct_->candidate(); }
+  std::string schedule() const override {
+    return direct_->schedule() + "; where beta is not 0, by " + adding_->candidate() + ": " + adding_->schedule();
+  }
+  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta, void* stream) const override {
+    (beta == 0 || alpha == 0 ? direct_ : adding_)->run(workspace, c, a, b, alpha, beta, stream);
+  }
+
+ private:
+  std::shared_ptr<GemmKernel> direct_, adding_;
+};
+
+// A kernel of our own, which adds before it rounds, where it takes less time than cuBLASLt and a pass over C; or null.
+std::unique_ptr<GemmKernel> make_adding(const GemmContext& context, const GemmPlan& plan) {
+  return ring_adds(context, plan) ? make_ring(context, plan) : nullptr;
+}
 
 // Null when there is nothing left over.
 std::shared_ptr<GemmKernel> make_rest(const GemmContext& context, const GemmPlan& plan,
@@ -101,12 +122,16 @@ std::shared_ptr<GemmKernel> make_rest(const GemmContext& context, const GemmPlan
 
 std::unique_ptr<GemmKernel> round_once(const GemmContext& context, const GemmPlan& plan, bool pad,
                                        std::unique_ptr<GemmKernel> direct) {
-  const Part part = largest_part(plan);
-  const bool has_rest = plan.batch % part.batches != 0 || plan.m % part.rows != 0;
-  std::shared_ptr<GemmKernel> whole = make_bare_lt(context, sums_of(plan, part), pad, part_workspace);
-  std::shared_ptr<GemmKernel> rest = make_rest(context, plan, part, pad);
-  if (!whole || (has_rest && !rest)) return nullptr;
-  return std::make_unique<RoundOnce>(plan, part, std::move(direct), std::move(whole), std::move(rest));
+  std::shared_ptr<GemmKernel> adding = make_adding(context, plan);
+  if (!adding) {
+    const Part part = largest_part(plan);
+    const bool has_rest = plan.batch % part.batches != 0 || plan.m % part.rows != 0;
+    std::shared_ptr<GemmKernel> whole = make_bare_lt(context, sums_of(plan, part), pad, part_workspace);
+    std::shared_ptr<GemmKernel> rest = make_rest(context, plan, part, pad);
+    if (!whole || (has_rest && !rest)) return nullptr;
+    adding = std::make_shared<InParts>(context, plan, part, std::move(whole), std::move(rest));
+  }
+  return std::make_unique<RoundOnce>(std::move(direct), std::move(adding));
 }
 
 }  // namespace infini::nvidia

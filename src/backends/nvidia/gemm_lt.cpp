@@ -25,7 +25,8 @@ constexpr size_t slot_alignment = 256;
 // What padding costs and saves, measured on an H200: bytes per second of a copy, and FLOP per second
 // with and without aligned rows.
 constexpr double copy_speed = 2.4e12, aligned_speed = 6.5e14, ragged_speed = 1.5e14,
-                 launch_seconds = 3e-6;
+                 thin_ragged_speed = 0.8e14, launch_seconds = 1.5e-6;
+constexpr int64_t thin = 256;  // fewer rows or columns than that
 
 cudaDataType_t cuda_type(infiniDtype_t dtype) {
   return dtype == INFINI_DTYPE_F16    ? CUDA_R_16F
@@ -374,7 +375,7 @@ bool padding_pays(const GemmContext& context, const GemmPlan& plan) {
   const double flops = 2.0 * static_cast<double>(plan.batch) * static_cast<double>(plan.m) *
                        static_cast<double>(plan.n) * static_cast<double>(plan.k);
   const double padded = flops / aligned_speed + copied / copy_speed + 5 * launch_seconds;
-  return padded < flops / ragged_speed;
+  return padded < flops / (std::min(plan.m, plan.n) < thin ? thin_ragged_speed : ragged_speed);
 }
 
 }  // namespace infini::nvidia

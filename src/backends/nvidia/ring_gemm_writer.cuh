@@ -50,27 +50,32 @@ class RingWriter {
  private:
   static __device__ int quad() { return static_cast<int>(threadIdx.x) % 4; }
 
-  // Of 32 columns a thread has two of every eight; it reads and writes eight side by side.
+  // Of 32 columns a thread has two of every eight; it reads and writes eight side by side. All of C is asked for before
+  // any of it is used: left to itself, the compiler keeps reads behind the writes before them.
   template <bool adds, int count>
   __device__ void write_vectors(const float (&sums)[count], float alpha, float beta) const {
+    constexpr int vectors = count / 16;
+    uint4 held[2 * vectors];
+#pragma unroll
+    for (int i = 0; i < 2 * vectors; ++i)
+      held[i] = adds && has(i / vectors, i % vectors) ? *place(i / vectors, i % vectors) : make_uint4(0, 0, 0, 0);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
 #pragma unroll
-      for (int j = 0; j < count / 4; j += 4) {
-        const int col = 8 * (j + quad());
-        const bool inside = 8 * half < rows_left_ && col < cols_left_;
-        auto* to = reinterpret_cast<uint4*>(to_ + 8 * half * row_step_ + col * int{sizeof(T)});
-        uint32_t words[4] = {};
-        if constexpr (adds) {
-          if (inside) memcpy(words, to, sizeof words);
-          turn_quad(words);
-        }
+      for (int j = 0; j < vectors; ++j) {
+        const uint4& c = held[half * vectors + j];
+        uint32_t own[4] = {c.x, c.y, c.z, c.w};
+        if constexpr (adds) turn_quad(own);
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-          finish_two<adds>(words[i], &sums[4 * (j + i) + 2 * half], alpha, beta);
-        turn_quad(words);
-        if (inside) *to = make_uint4(words[0], words[1], words[2], words[3]);
+        for (int i = 0; i < 4; ++i) finish_two<adds>(own[i], &sums[4 * (4 * j + i) + 2 * half], alpha, beta);
+        turn_quad(own);
+        if (has(half, j)) *place(half, j) = make_uint4(own[0], own[1], own[2], own[3]);
       }
+  }
+  // The j-th vector of the thread's row, or of the one eight below.
+  __device__ bool has(int half, int j) const { return 8 * half < rows_left_ && 8 * (4 * j + quad()) < cols_left_; }
+  __device__ uint4* place(int half, int j) const {
+    return reinterpret_cast<uint4*>(to_ + 8 * half * row_step_ + 8 * (4 * j + quad()) * int{sizeof(T)});
   }
 
   template <bool adds>

@@ -111,6 +111,13 @@ __device__ inline void wait_for_predecessor() {
 #endif
 }
 
+// By one instruction; exact, as all that widens.
+__device__ inline float f32_from_half(uint16_t bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+
 // Byte i of the result is the byte of high:low that hexadecimal digit i of `selector` names.
 __device__ inline uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector) {
   return __byte_perm(low, high, selector);
