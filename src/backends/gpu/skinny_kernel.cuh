@@ -1,12 +1,13 @@
-// Products with few rows: each element of B is used so seldom that nothing counts but how fast it comes. Threads read
-// aligned vectors of B's lines, where they lie; see skinny_schedule.h for who reads what.
+// Products with few rows: each element of B is used so seldom that nothing counts but how fast it
+// comes. Threads read aligned vectors of B's lines, where they lie; see skinny_schedule.h for who
+// reads what.
 #pragma once
 
 #include <cstring>
 
 #include "backends/gpu/product_arithmetic.cuh"
 #include "backends/gpu/skinny_schedule.h"
-#include "backends/gpu/words.cuh"
+#include "backends/gpu/vector_pieces.cuh"
 
 namespace infini::gpu {
 
@@ -22,7 +23,8 @@ __device__ void write_sum(const GemmPlan& plan, const SkinnyLaunch& launch, cons
   if (launch.schedule.parts == 1)
     finish_product<In>(plan, place_in(to.c, plan.c, at.batch, row, column), sum, to.alpha, to.beta);
   else
-    reinterpret_cast<SumOf<In>*>(to.sums)[((at.part * plan.batch + at.batch) * plan.m + row) * plan.n + column] = sum;
+    reinterpret_cast<SumOf<In>*>(
+        to.sums)[((at.part * plan.batch + at.batch) * plan.m + row) * plan.n + column] = sum;
 }
 
 template <class In>
@@ -33,88 +35,11 @@ __device__ SumOf<In> element_of(const Vector& v, int i) {
   return widened(element);
 }
 
-// Elements [begin, end) of the vector at p, which may begin before the operand and end behind it; the others are 0.
-// Not inline: there it would take the registers of what is not at an end.
-template <class In>
-static __device__ __attribute__((noinline)) Vector load_some(const char* p, int begin, int end) {
-  constexpr int size = sizeof(In);
-  Vector v{};
-#pragma unroll
-  for (int i = 0; i < vector_bytes / size; ++i)
-    if (begin <= i && i < end) v.put<size>(i, load_word<size>(p + i * size));
-  return v;
-}
-
-// A vector without the elements outside of [begin, end).
-template <class In>
-__device__ Vector only(Vector v, int begin, int end) {
-  constexpr int size = sizeof(In), words = size < 4 ? 1 : size / 4;
-#pragma unroll
-  for (int i = 0; i < vector_bytes / size; ++i) {
-    if (begin <= i && i < end) continue;
-#pragma unroll
-    for (int w = 0; w < words; ++w) v.word[i * size / 4 + w] &= size < 4 ? ~(0xffffu << 8 * (i * size % 4)) : 0;
-  }
-  return v;
-}
-
-// The bytes of a matrix that may be read as whole vectors, whosever they are: all, where its lines follow one another
-// without a gap (or where that does not matter), else none but what a line has.
-struct Readable {
-  const char *begin = nullptr, *end = nullptr;
-  __device__ Readable(const char* matrix, int64_t lines, int64_t line_step, int64_t line_bytes, bool gaps_too) {
-    if (line_step == line_bytes || (gaps_too && line_step > line_bytes))
-      begin = matrix, end = matrix + (lines - 1) * line_step + line_bytes;
-  }
-  __device__ bool has(const char* p) const { return begin <= p && p + vector_bytes <= end; }
-};
-
-// Elements [begin, end) of the vector at p.
-struct Piece {
-  const char* p;
-  int begin, end;
-};
-
-// An element's number inside of a vector, or the nearest end of it.
-template <class In>
-__device__ int within_vector(int64_t i) {
-  constexpr int vector = vector_bytes / sizeof(In);
-  return static_cast<int>(i < 0 ? 0 : i > vector ? vector : i);
-}
-
-// Pieces 0…count - 1 at the ends of lines. Their other elements are 0 if `cleared`, else anything. All vectors are asked
-// for before any of them is looked at.
-template <class In, bool cleared, int count, class PieceOf>
-__device__ void load_pieces(Vector (&v)[count], const Readable& readable, PieceOf piece_of) {
-  constexpr int vector = vector_bytes / sizeof(In);
-  bool all = true;
-#pragma unroll
-  for (int i = 0; i < count; ++i) {
-    const Piece x = piece_of(i);
-    const bool empty = x.begin >= x.end || x.begin >= vector || x.end <= 0,
-               safe = !empty && ((x.begin <= 0 && vector <= x.end) || readable.has(x.p));
-    uint4 words = make_uint4(0, 0, 0, 0);
-    if (safe) words = *reinterpret_cast<const uint4*>(x.p);
-    v[i] = {{words.x, words.y, words.z, words.w}};
-    all = all && (safe || empty);
-  }
-  if (!all) {
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-      const Piece x = piece_of(i);
-      if ((x.begin <= 0 && vector <= x.end) || readable.has(x.p)) continue;
-      v[i] = load_some<In>(x.p, x.begin, x.end);
-    }
-  }
-  if constexpr (cleared)
-#pragma unroll
-    for (int i = 0; i < count; ++i) v[i] = only<In>(v[i], piece_of(i).begin, piece_of(i).end);
-}
-
-// Brings a chunk of A's k, of which `depth` exist, to put(row, k, vector), a vector of k at a time; what does not exist,
-// beyond plan.m rows too, is 0.
+// Brings a chunk of A's k, of which `depth` exist, to put(row, k, vector), a vector of k at a time;
+// what does not exist, beyond plan.m rows too, is 0.
 template <class In, class Put>
-__device__ void stage_vectors(const GemmPlan& plan, int rows, const char* a, int depth, int chunk, Put put) {
+__device__ void stage_vectors(const GemmPlan& plan, int rows, const char* a, int depth, int chunk,
+                              Put put) {
   constexpr int size = sizeof(In), vector = vector_bytes / size;
   const auto bits = static_cast<uint64_t>(plan.a.row_step) | reinterpret_cast<uintptr_t>(a);
   const bool vectors = bits % vector_bytes == 0 && plan.a.col_step == size;
@@ -136,7 +61,8 @@ __device__ void stage_vectors(const GemmPlan& plan, int rows, const char* a, int
   }
 }
 
-// Lines along n. A thread has a vector of columns and every beside()-th k; those of different k are added last.
+// Lines along n. A thread has a vector of columns and every beside()-th k; those of different k are
+// added last.
 template <class In, int rows>
 class AcrossColumns {
  public:
@@ -146,16 +72,20 @@ class AcrossColumns {
   static constexpr int loads = rows * vector < 64 ? skinny_unroll : skinny_unroll / 2;
 
   static size_t shared_bytes(const SkinnySchedule& s) {
-    const size_t of_a = static_cast<size_t>(s.beside()) * pitch(s), of_sums = static_cast<size_t>(s.beside() * s.across) * rows_at_once * vector;
+    const size_t of_a = static_cast<size_t>(s.beside()) * pitch(s),
+                 of_sums = static_cast<size_t>(s.beside() * s.across) * rows_at_once * vector;
     return sizeof(Sum) * (of_a > of_sums ? of_a : of_sums);
   }
 
-  __device__ AcrossColumns(const GemmPlan& plan, const SkinnyLaunch& launch, const SkinnyPlace& at, const char* b)
+  __device__ AcrossColumns(const GemmPlan& plan, const SkinnyLaunch& launch, const SkinnyPlace& at,
+                           const char* b)
       : s_(launch.schedule),
         x_(static_cast<int>(threadIdx.x) % s_.across),
         slice_(static_cast<int>(threadIdx.x) / s_.across),
-        readable_(b + at.batch * plan.b.batch_step, plan.k, plan.b.row_step, plan.n * int64_t{sizeof(In)}, false) {
-    const char* line = b + at.batch * plan.b.batch_step + (at.k + slice_) * plan.b.row_step + at.column * int64_t{sizeof(In)};
+        readable_(b + at.batch * plan.b.batch_step, plan.k, plan.b.row_step,
+                  plan.n * int64_t{sizeof(In)}, false) {
+    const char* line = b + at.batch * plan.b.batch_step + (at.k + slice_) * plan.b.row_step +
+                       at.column * int64_t{sizeof(In)};
     first_ = x_ * vector - misalignment(line) / static_cast<int>(sizeof(In));
     from_ = line + first_ * static_cast<int>(sizeof(In));
     step_ = s_.beside() * plan.b.row_step;
@@ -170,13 +100,14 @@ class AcrossColumns {
     load(v, mine);
     const int pitch = AcrossColumns::pitch(s_), beside = s_.beside();
     __syncthreads();
-    stage_vectors<In>(plan, rows, a, depth, static_cast<int>(s_.chunk), [&](int row, int k, const Vector& of_k) {
+    stage_vectors<In>(
+        plan, rows, a, depth, static_cast<int>(s_.chunk), [&](int row, int k, const Vector& of_k) {
 #pragma unroll
-      for (int j = 0; j < vector; ++j) {
-        const int turn = (k + j) * s_.across / skinny_threads, slice = k + j - turn * beside;
-        shared[slice * pitch + turn * rows + row] = element_of<In>(of_k, j);
-      }
-    });
+          for (int j = 0; j < vector; ++j) {
+            const int turn = (k + j) * s_.across / skinny_threads, slice = k + j - turn * beside;
+            shared[slice * pitch + turn * rows + row] = element_of<In>(of_k, j);
+          }
+        });
     __syncthreads();
     const Sum* of_a = shared + slice_ * pitch;
     for (int left = mine;; of_a += loads * rows) {
@@ -186,8 +117,8 @@ class AcrossColumns {
     }
   }
 
-  __device__ void write(const GemmPlan& plan, const SkinnyLaunch& launch, const SkinnyTarget& to, const SkinnyPlace& at,
-                        Sum* shared) const {
+  __device__ void write(const GemmPlan& plan, const SkinnyLaunch& launch, const SkinnyTarget& to,
+                        const SkinnyPlace& at, Sum* shared) const {
     const int width = s_.across * vector;
 #pragma unroll
     for (int row = 0; row < rows; row += rows_at_once) {
@@ -197,14 +128,16 @@ class AcrossColumns {
 #pragma unroll
         for (int i = 0; i < vector; ++i) {
           const int column = first_ + i;
-          if (0 <= column && column < launch.columns) shared[(slice_ * rows_at_once + r) * width + place(column)] = sum_[row + r][i];
+          if (0 <= column && column < launch.columns)
+            shared[(slice_ * rows_at_once + r) * width + place(column)] = sum_[row + r][i];
         }
       __syncthreads();
       for (int i = static_cast<int>(threadIdx.x); i < rows_at_once * width; i += skinny_threads) {
         const int r = i / width, column = i % width % s_.across * vector + i % width / s_.across;
         if (row + r >= plan.m || column >= launch.columns || at.column + column >= plan.n) continue;
         Sum sum = 0;
-        for (int slice = 0; slice < s_.beside(); ++slice) sum += shared[(slice * rows_at_once + r) * width + i % width];
+        for (int slice = 0; slice < s_.beside(); ++slice)
+          sum += shared[(slice * rows_at_once + r) * width + i % width];
         write_sum<In>(plan, launch, to, at, row + r, at.column + column, sum);
       }
     }
@@ -224,7 +157,9 @@ class AcrossColumns {
 #pragma unroll
       for (int i = 0; i < loads; ++i) v[i] = load_vector(from_ + i * step_);
     } else {
-      load_pieces<In, false>(v, readable_, [&](int i) { return Piece{from_ + i * step_, begin_, i < left ? end_ : begin_}; });
+      load_pieces<In, false>(v, readable_, [&](int i) {
+        return Piece{from_ + i * step_, begin_, i < left ? end_ : begin_};
+      });
     }
     from_ += loads * step_;
   }
@@ -251,18 +186,20 @@ class AcrossColumns {
   Sum sum_[rows][vector] = {};
 };
 
-// Lines along k. A thread has every across-th vector of some columns, all of which begin between two multiples of 16
-// bytes at the same place.
+// Lines along k. A thread has every across-th vector of some columns, all of which begin between
+// two multiples of 16 bytes at the same place.
 template <class In, int rows>
 class AlongColumns {
  public:
   using Sum = SumOf<In>;
   static constexpr int vector = vector_bytes / sizeof(In);
-  // Columns that a thread asks for at once: less where sums and widened elements fill the registers.
+  // Columns that a thread asks for at once: less where sums and widened elements fill the
+  // registers.
   static constexpr int loads = rows * vector < 16 ? skinny_lines : skinny_lines / 2;
   // Sums of a thread that are added at once.
   static constexpr int most_at_once = 64 / static_cast<int>(sizeof(Sum));
-  static constexpr int at_once = rows * skinny_lines < most_at_once ? rows * skinny_lines : most_at_once;
+  static constexpr int at_once =
+      rows * skinny_lines < most_at_once ? rows * skinny_lines : most_at_once;
 
   static size_t shared_bytes(const SkinnySchedule& s) {
     const size_t of_a = static_cast<size_t>(rows) * pitch(s),
@@ -270,17 +207,23 @@ class AlongColumns {
     return sizeof(Sum) * (of_a > of_sums ? of_a : of_sums);
   }
 
-  __device__ AlongColumns(const GemmPlan& plan, const SkinnyLaunch& launch, const SkinnyPlace& at, const char* b)
+  __device__ AlongColumns(const GemmPlan& plan, const SkinnyLaunch& launch, const SkinnyPlace& at,
+                          const char* b)
       : s_(launch.schedule),
         x_(static_cast<int>(threadIdx.x) % s_.across),
         line_(static_cast<int>(threadIdx.x) / s_.across),
-        readable_(b + at.batch * plan.b.batch_step, plan.n, plan.b.col_step, plan.k * int64_t{sizeof(In)}, false) {
-    const char* line = b + at.batch * plan.b.batch_step + (at.column + line_) * plan.b.col_step + at.k * int64_t{sizeof(In)};
+        readable_(b + at.batch * plan.b.batch_step, plan.n, plan.b.col_step,
+                  plan.k * int64_t{sizeof(In)}, false) {
+    const char* line = b + at.batch * plan.b.batch_step + (at.column + line_) * plan.b.col_step +
+                       at.k * int64_t{sizeof(In)};
     shift_ = misalignment(line) / static_cast<int>(sizeof(In));
     from_ = line - shift_ * static_cast<int>(sizeof(In));
     step_ = s_.beside() * plan.b.col_step;
     const int64_t left = plan.n - at.column - line_;
-    lines_ = left <= 0 ? 0 : left < int64_t{skinny_lines} * s_.beside() ? static_cast<int>((left - 1) / s_.beside()) + 1 : skinny_lines;
+    lines_ = left <= 0 ? 0
+             : left < int64_t{skinny_lines} * s_.beside()
+                 ? static_cast<int>((left - 1) / s_.beside()) + 1
+                 : skinny_lines;
   }
 
   __device__ void add(const GemmPlan& plan, const char* a, Sum* shared, int depth) {
@@ -303,18 +246,20 @@ class AlongColumns {
     from_ += s_.chunk * int64_t{sizeof(In)};
   }
 
-  __device__ void write(const GemmPlan& plan, const SkinnyLaunch& launch, const SkinnyTarget& to, const SkinnyPlace& at,
-                        Sum* shared) const {
+  __device__ void write(const GemmPlan& plan, const SkinnyLaunch& launch, const SkinnyTarget& to,
+                        const SkinnyPlace& at, Sum* shared) const {
     const int pitch = s_.across + 1, lines = s_.beside();
 #pragma unroll
     for (int first = 0; first < rows * skinny_lines; first += at_once) {
       __syncthreads();
 #pragma unroll
       for (int i = 0; i < at_once; ++i)
-        shared[(i * lines + line_) * pitch + x_] = sum_[(first + i) / skinny_lines][(first + i) % skinny_lines];
+        shared[(i * lines + line_) * pitch + x_] =
+            sum_[(first + i) / skinny_lines][(first + i) % skinny_lines];
       __syncthreads();
       for (int i = static_cast<int>(threadIdx.x); i < at_once * lines; i += skinny_threads) {
-        const int row = (first + i / lines) / skinny_lines, column = (first + i / lines) % skinny_lines * lines + i % lines;
+        const int row = (first + i / lines) / skinny_lines,
+                  column = (first + i / lines) % skinny_lines * lines + i % lines;
         if (row >= plan.m || at.column + column >= plan.n) continue;
         Sum sum = 0;
         for (int x = 0; x < s_.across; ++x) sum += shared[i * pitch + x];
@@ -325,7 +270,9 @@ class AlongColumns {
 
  private:
   // A's rows, with zeros before and behind the chunk.
-  __host__ __device__ static int pitch(const SkinnySchedule& s) { return static_cast<int>(s.chunk) + 2 * vector; }
+  __host__ __device__ static int pitch(const SkinnySchedule& s) {
+    return static_cast<int>(s.chunk) + 2 * vector;
+  }
 
   __device__ void stage(const GemmPlan& plan, const char* a, Sum* shared, int depth) const {
     const int pitch = AlongColumns::pitch(s_), chunk = static_cast<int>(s_.chunk);
@@ -334,11 +281,12 @@ class AlongColumns {
       for (int j = 0; j < vector; ++j) shared[row * pitch + place(k + j)] = element_of<In>(of_k, j);
     });
     for (int i = static_cast<int>(threadIdx.x); i < 2 * rows * vector; i += skinny_threads)
-      shared[i / (2 * vector) * pitch + place(i / vector % 2 == 0 ? i % vector - vector : chunk + i % vector)] = 0;
+      shared[i / (2 * vector) * pitch +
+             place(i / vector % 2 == 0 ? i % vector - vector : chunk + i % vector)] = 0;
   }
 
-  // Where k of a row lies. Where a vector has eight elements, its two fours lie apart: those of neighbouring threads
-  // are then neighbours.
+  // Where k of a row lies. Where a vector has eight elements, its two fours lie apart: those of
+  // neighbouring threads are then neighbours.
   __device__ int place(int k) const {
     const int at = vector + k;
     return vector <= 4 ? at : at % 8 / 4 * (AlongColumns::pitch(s_) / 2) + at / 8 * 4 + at % 4;
@@ -365,7 +313,8 @@ class AlongColumns {
       Sum left[vector];
       if (shift_ == 0) {
 #pragma unroll
-        for (int j = 0; j < vector; ++j) left[j] = reinterpret_cast<const Quad<Sum>*>(of_a + place(k + j / 4 * 4))->v[j % 4];
+        for (int j = 0; j < vector; ++j)
+          left[j] = reinterpret_cast<const Quad<Sum>*>(of_a + place(k + j / 4 * 4))->v[j % 4];
       } else {
 #pragma unroll
         for (int j = 0; j < vector; ++j) left[j] = of_a[place(k + j)];
@@ -386,11 +335,13 @@ class AlongColumns {
   Sum sum_[rows][skinny_lines] = {};
 };
 
-// Blocks take a part of k for a group of columns of one matrix of the batch. Precondition: plan.m <= rows.
+// Blocks take a part of k for a group of columns of one matrix of the batch. Precondition: plan.m
+// <= rows.
 template <class In, int rows, template <class, int> class Lines>
 __global__ void __launch_bounds__(skinny_threads, resident_blocks(2, skinny_threads))
-    multiply_skinny(const __grid_constant__ GemmPlan plan, const __grid_constant__ SkinnyLaunch launch, const char* a,
-                    const char* b, const __grid_constant__ SkinnyTarget to) {
+    multiply_skinny(const __grid_constant__ GemmPlan plan,
+                    const __grid_constant__ SkinnyLaunch launch, const char* a, const char* b,
+                    const __grid_constant__ SkinnyTarget to) {
   auto* shared = reinterpret_cast<SumOf<In>*>(shared_memory());
   const SkinnySchedule& s = launch.schedule;
   wait_when_known(blockIdx.x);
@@ -410,7 +361,8 @@ __global__ void __launch_bounds__(skinny_threads, resident_blocks(2, skinny_thre
 // Adds the parts of k, the first one first, and finishes C.
 template <class In>
 __global__ void __launch_bounds__(skinny_threads)
-    add_parts(const __grid_constant__ GemmPlan plan, const int64_t parts, const __grid_constant__ SkinnyTarget to) {
+    add_parts(const __grid_constant__ GemmPlan plan, const int64_t parts,
+              const __grid_constant__ SkinnyTarget to) {
   const int64_t count = plan.batch * plan.m * plan.n, step = int64_t{gridDim.x} * skinny_threads;
   wait_when_known(blockIdx.x);
   let_successor_start();
@@ -419,7 +371,8 @@ __global__ void __launch_bounds__(skinny_threads)
     SumOf<In> sum = sums[0];
     for (int64_t part = 1; part < parts; ++part) sum += sums[part * count];
     const int64_t line = i / plan.n;
-    finish_product<In>(plan, place_in(to.c, plan.c, line / plan.m, line % plan.m, i % plan.n), sum, to.alpha, to.beta);
+    finish_product<In>(plan, place_in(to.c, plan.c, line / plan.m, line % plan.m, i % plan.n), sum,
+                       to.alpha, to.beta);
   }
 }
 

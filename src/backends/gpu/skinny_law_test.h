@@ -1,4 +1,5 @@
-// The law of skinny schedules, for the tests of all that use them: every (column, k) is met exactly once.
+// The law of skinny schedules, for the tests of all that use them: every (column, k) is met exactly
+// once.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +22,8 @@ inline void expect_skinny_law(const GemmPlan& plan, const SkinnySchedule& s, int
   std::vector<int64_t> depth(static_cast<size_t>(plan.batch * groups));
   for (uint32_t block = 0; block < launch.blocks; ++block) {
     const SkinnyPlace at = skinny_place(plan, launch, block);
-    ASSERT_TRUE(at.batch < plan.batch && at.column < plan.n && at.part < s.parts && at.k < plan.k && at.depth > 0);
+    ASSERT_TRUE(at.batch < plan.batch && at.column < plan.n && at.part < s.parts && at.k < plan.k &&
+                at.depth > 0);
     ASSERT_EQ(0, at.column % columns);
     ASSERT_EQ(at.k, at.part * s.part) << "parts follow one another";
     ++visits[static_cast<size_t>((at.batch * groups + at.column / columns) * s.parts + at.part)];

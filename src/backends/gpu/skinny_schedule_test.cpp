@@ -11,23 +11,29 @@ GemmPlan plan_of(const char* text) {
   return make_gemm_plan(problem.c, problem.a, problem.b);
 }
 
-// Lines that a thread takes one after the other begin at the same place between two vectors, and so do chunks and parts.
+// Lines that a thread takes one after the other begin at the same place between two vectors, and so
+// do chunks and parts.
 void expect_alike(const GemmPlan& plan, const SkinnySchedule& s) {
-  const int64_t bytes = dtype_bytes(plan.b.dtype), line_step = s.k_inside ? plan.b.col_step : plan.b.row_step;
+  const int64_t bytes = dtype_bytes(plan.b.dtype),
+                line_step = s.k_inside ? plan.b.col_step : plan.b.row_step;
   EXPECT_EQ(0, s.beside() * line_step % vector_bytes);
   EXPECT_EQ(0, s.chunk % (s.k_inside ? s.across * s.vector : s.beside()));
   EXPECT_EQ(0, s.part % (s.k_inside ? s.across * s.vector : s.beside()));
   EXPECT_EQ(vector_bytes, s.vector * bytes);
 }
 
-// With every place at which lines can begin, the threads along them meet each element of the block once.
+// With every place at which lines can begin, the threads along them meet each element of the block
+// once.
 void expect_covered(const SkinnySchedule& s) {
   for (int shift = 0; shift < s.vector; ++shift) {
-    const int64_t count = s.k_inside ? s.chunk : skinny_columns(s, shift != 0), hop = int64_t{s.across} * s.vector;
+    const int64_t count = s.k_inside ? s.chunk : skinny_columns(s, shift != 0),
+                  hop = int64_t{s.across} * s.vector;
     std::vector<int> visits(static_cast<size_t>(count));
     for (int x = 0; x < s.across; ++x)
-      for (int64_t first = x * s.vector - shift; first < count; first += s.k_inside ? hop : count + hop)
-        for (int64_t i = std::max<int64_t>(first, 0); i < std::min(first + s.vector, count); ++i) ++visits[static_cast<size_t>(i)];
+      for (int64_t first = x * s.vector - shift; first < count;
+           first += s.k_inside ? hop : count + hop)
+        for (int64_t i = std::max<int64_t>(first, 0); i < std::min(first + s.vector, count); ++i)
+          ++visits[static_cast<size_t>(i)];
     for (const int number : visits) ASSERT_EQ(1, number);
   }
 }
@@ -39,7 +45,8 @@ TEST(SkinnySchedule, KeepsTheLawOnRandomProducts) {
     const auto problem = harness::random_gemm(random, i % 10 == 0 ? 700 : 40);
     GemmPlan plan = make_gemm_plan(problem.c, problem.a, problem.b);
     if (plan.n < plan.m) plan = transposed(plan);
-    if (plan.m > most_skinny_rows || plan.batch * plan.m * plan.n * plan.k == 0 || !has_lines(plan)) continue;
+    if (plan.m > most_skinny_rows || plan.batch * plan.m * plan.n * plan.k == 0 || !has_lines(plan))
+      continue;
     const SkinnySchedule s = make_skinny_schedule(plan);
     (s.k_inside ? along : across) += 1;
     divided += s.parts > 1;

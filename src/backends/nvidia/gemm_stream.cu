@@ -1,4 +1,5 @@
-// Products with few rows by matrix units, at the speed at which the other operand comes from memory.
+// Products with few rows by matrix units, at the speed at which the other operand comes from
+// memory.
 #include "backends/gpu/skinny_gemm.cuh"
 #include "gemm.h"
 #include "stream_gemm_kernel.cuh"
@@ -24,9 +25,11 @@ const void* kernel_for(bool k_inside) {
 }
 
 template <class In>
-gpu::SkinnyWay stream_way(const GemmContext& context, const GemmPlan& plan, const gpu::SkinnySchedule& s) {
+gpu::SkinnyWay stream_way(const GemmContext& context, const GemmPlan& plan,
+                          const gpu::SkinnySchedule& s) {
   const bool early = context.device.facts().early_launch;
-  const void* kernel = stream_tiles(plan.m) == 1 ? kernel_for<In, 1>(s.k_inside) : kernel_for<In, 2>(s.k_inside);
+  const void* kernel =
+      stream_tiles(plan.m) == 1 ? kernel_for<In, 1>(s.k_inside) : kernel_for<In, 2>(s.k_inside);
   return {"stream",
           s,
           stream_columns(s.k_inside, false),
@@ -40,16 +43,19 @@ gpu::SkinnyWay stream_way(const GemmContext& context, const GemmPlan& plan, cons
 }  // namespace
 
 bool stream_pays(const GemmContext& context, const GemmPlan& plan) {
-  return capability(context.device) >= 80 && stream_gemm_pays(with_few_rows(plan).plan, context.device.facts().processors);
+  return capability(context.device) >= 80 &&
+         stream_gemm_pays(with_few_rows(plan).plan, context.device.facts().processors);
 }
 
 std::unique_ptr<GemmKernel> make_stream(const GemmContext& context, const GemmPlan& plan) {
   const Few few = with_few_rows(plan);
   const auto schedule = make_stream_schedule(few.plan, context.device.facts().processors);
-  if (!schedule || capability(context.device) < 80 || !gpu::can_launch(few.plan, *schedule, stream_columns(schedule->k_inside, true)))
+  if (!schedule || capability(context.device) < 80 ||
+      !gpu::can_launch(few.plan, *schedule, stream_columns(schedule->k_inside, true)))
     return nullptr;
-  const auto way = few.plan.a.dtype == INFINI_DTYPE_F16 ? stream_way<gpu::Half>(context, few.plan, *schedule)
-                                                        : stream_way<gpu::Bfloat>(context, few.plan, *schedule);
+  const auto way = few.plan.a.dtype == INFINI_DTYPE_F16
+                       ? stream_way<gpu::Half>(context, few.plan, *schedule)
+                       : stream_way<gpu::Bfloat>(context, few.plan, *schedule);
   return std::make_unique<gpu::SkinnyGemm>(context.device, few.plan, few.swapped, way);
 }
 

@@ -1,4 +1,5 @@
-// The stream gemm kernel: vectors of B go from memory to the matrix units; A waits in shared memory.
+// The stream gemm kernel: vectors of B go from memory to the matrix units; A waits in shared
+// memory.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -16,8 +17,8 @@ using gpu::Vector;
 __device__ inline __half unit_element(gpu::Half) { return {}; }
 __device__ inline __nv_bfloat16 unit_element(gpu::Bfloat) { return {}; }
 
-// A lane's place in what an instruction multiplies: a row (and the one 8 below) of A and of C, a column of B; and which
-// quarter of k.
+// A lane's place in what an instruction multiplies: a row (and the one 8 below) of A and of C, a
+// column of B; and which quarter of k.
 struct Lane {
   int warp = static_cast<int>(threadIdx.x) / 32, line = static_cast<int>(threadIdx.x) % 32 / 4,
       quarter = static_cast<int>(threadIdx.x) % 4;
@@ -32,24 +33,29 @@ __device__ inline Vector stream_vector(const char* from) {
   return v;
 }
 
-// Lines along n. A warp multiplies 16 of its lines at once; lane (line, quarter) reads vector `line` of lines
-// 4·quarter…4·quarter + 3, and column i of its vectors goes to the i-th of eight instructions.
+// Lines along n. A warp multiplies 16 of its lines at once; lane (line, quarter) reads vector
+// `line` of lines 4·quarter…4·quarter + 3, and column i of its vectors goes to the i-th of eight
+// instructions.
 template <class In, int tiles>
 class StreamAcross {
  public:
   static constexpr int steps = stream_lines_at_once / 16, width = stream_strip;
 
-  __device__ StreamAcross(const GemmPlan& plan, const gpu::SkinnyLaunch& launch, const gpu::SkinnyPlace& at, const char* b)
-      : pitch_(static_cast<int>(stream_pitch(false, launch.schedule.chunk))), step_(stream_warps * plan.b.row_step),
+  __device__ StreamAcross(const GemmPlan& plan, const gpu::SkinnyLaunch& launch,
+                          const gpu::SkinnyPlace& at, const char* b)
+      : pitch_(static_cast<int>(stream_pitch(false, launch.schedule.chunk))),
+        step_(stream_warps * plan.b.row_step),
         readable_(b + at.batch * plan.b.batch_step, plan.k, plan.b.row_step, plan.n * 2, true) {
-    const char* line = b + at.batch * plan.b.batch_step + (at.k + lane_.warp) * plan.b.row_step + at.column * 2;
+    const char* line =
+        b + at.batch * plan.b.batch_step + (at.k + lane_.warp) * plan.b.row_step + at.column * 2;
     first_ = lane_.line * 8 - gpu::misalignment(line) / 2;
     from_ = line + first_ * 2 + 4 * lane_.quarter * step_;
     begin_ = gpu::within_vector<In>(-(at.column + first_));
     end_ = gpu::within_vector<In>(plan.n - at.column - first_);
   }
 
-  __device__ void add(const GemmPlan& plan, const char* a, unsigned char* shared, int depth, int chunk) {
+  __device__ void add(const GemmPlan& plan, const char* a, unsigned char* shared, int depth,
+                      int chunk) {
     int left = (depth - lane_.warp + stream_warps - 1) / stream_warps;
     Vector v[4 * steps];
     load(v, left);
@@ -58,7 +64,8 @@ class StreamAcross {
     __syncthreads();
     gpu::stage_vectors<In>(plan, rows, a, depth, chunk, [&](int row, int k, const Vector& eight) {
 #pragma unroll
-      for (int warp = 0; warp < stream_warps; ++warp) of_a[(warp * rows + row) * pitch_ + k / 8] = eight.get<2>(warp);
+      for (int warp = 0; warp < stream_warps; ++warp)
+        of_a[(warp * rows + row) * pitch_ + k / 8] = eight.get<2>(warp);
     });
     __syncthreads();
     const uint16_t* mine = of_a + lane_.warp * rows * pitch_ + 4 * lane_.quarter;
@@ -69,8 +76,9 @@ class StreamAcross {
     }
   }
 
-  __device__ void write(const GemmPlan& plan, const gpu::SkinnyLaunch& launch, const gpu::SkinnyTarget& to,
-                        const gpu::SkinnyPlace& at, unsigned char* shared) const {
+  __device__ void write(const GemmPlan& plan, const gpu::SkinnyLaunch& launch,
+                        const gpu::SkinnyTarget& to, const gpu::SkinnyPlace& at,
+                        unsigned char* shared) const {
     auto* sums = reinterpret_cast<float*>(shared);
 #pragma unroll
     for (int half = 0; half < 2 * tiles; ++half) {  // eight rows
@@ -79,11 +87,14 @@ class StreamAcross {
       put(sums, half, static_cast<int>(launch.columns));
       __syncthreads();
       for (int i = static_cast<int>(threadIdx.x); i < 8 * width; i += gpu::skinny_threads) {
-        const int row = i / width, place = i % width, column = place % (width / 8) * 8 + place / (width / 8);
-        if (8 * half + row >= plan.m || column >= launch.columns || at.column + column >= plan.n) continue;
+        const int row = i / width, place = i % width,
+                  column = place % (width / 8) * 8 + place / (width / 8);
+        if (8 * half + row >= plan.m || column >= launch.columns || at.column + column >= plan.n)
+          continue;
         float sum = 0;
 #pragma unroll
-        for (int warp = 0; warp < stream_warps; ++warp) sum += sums[(warp * 8 + row) * (width + 8) + place];
+        for (int warp = 0; warp < stream_warps; ++warp)
+          sum += sums[(warp * 8 + row) * (width + 8) + place];
         gpu::write_sum<In>(plan, launch, to, at, 8 * half + row, at.column + column, sum);
       }
     }
@@ -99,7 +110,8 @@ class StreamAcross {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         const int column = 8 * (2 * lane_.quarter + e) + i - shift;
-        if (0 <= column && column < columns) own[column % 8 * (width / 8) + column / 8] = sums_[half / 2][i][half % 2 * 2 + e];
+        if (0 <= column && column < columns)
+          own[column % 8 * (width / 8) + column / 8] = sums_[half / 2][i][half % 2 * 2 + e];
       }
   }
 
@@ -107,11 +119,13 @@ class StreamAcross {
   __device__ void load(Vector (&v)[4 * steps], int left) {
     if (begin_ == 0 && end_ == 8 && 16 * steps <= left) {
 #pragma unroll
-      for (int i = 0; i < 4 * steps; ++i) v[i] = stream_vector(from_ + (i / 4 * 16 + i % 4) * step_);
+      for (int i = 0; i < 4 * steps; ++i)
+        v[i] = stream_vector(from_ + (i / 4 * 16 + i % 4) * step_);
     } else {
       gpu::load_pieces<In, false>(v, readable_, [&](int i) {
         const int line = i / 4 * 16 + i % 4;
-        return gpu::Piece{from_ + line * step_, begin_, line + 4 * lane_.quarter < left ? end_ : begin_};
+        return gpu::Piece{from_ + line * step_, begin_,
+                          line + 4 * lane_.quarter < left ? end_ : begin_};
       });
     }
     from_ += 16 * steps * step_;
@@ -131,10 +145,13 @@ class StreamAcross {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const uint32_t take = i % 2 == 0 ? 0x5410 : 0x7632;
-        const uint32_t low = __byte_perm(v[4 * step].word[i / 2], v[4 * step + 1].word[i / 2], take),
-                       high = __byte_perm(v[4 * step + 2].word[i / 2], v[4 * step + 3].word[i / 2], take);
+        const uint32_t low =
+                           __byte_perm(v[4 * step].word[i / 2], v[4 * step + 1].word[i / 2], take),
+                       high = __byte_perm(v[4 * step + 2].word[i / 2], v[4 * step + 3].word[i / 2],
+                                          take);
 #pragma unroll
-        for (int tile = 0; tile < tiles; ++tile) multiply_add(sums_[tile][i], a[tile], low, high, unit_element(In{}));
+        for (int tile = 0; tile < tiles; ++tile)
+          multiply_add(sums_[tile][i], a[tile], low, high, unit_element(In{}));
       }
     }
   }
@@ -148,17 +165,20 @@ class StreamAcross {
   float sums_[tiles][8][4] = {};
 };
 
-// Lines along k. Lane (line, quarter) reads vector `quarter` of every 32 elements of column 8·line of the warp's, in
-// each strip: four elements of it are its share of one instruction's k, the other four of the next one's.
+// Lines along k. Lane (line, quarter) reads vector `quarter` of every 32 elements of column 8·line
+// of the warp's, in each strip: four elements of it are its share of one instruction's k, the other
+// four of the next one's.
 template <class In, int tiles>
 class StreamAlong {
  public:
   static constexpr int strips = stream_strips(true), steps = stream_depth_at_once / 32;
 
-  __device__ StreamAlong(const GemmPlan& plan, const gpu::SkinnyLaunch& launch, const gpu::SkinnyPlace& at, const char* b)
+  __device__ StreamAlong(const GemmPlan& plan, const gpu::SkinnyLaunch& launch,
+                         const gpu::SkinnyPlace& at, const char* b)
       : pitch_(static_cast<int>(stream_pitch(true, launch.schedule.chunk))),
         readable_(b + at.batch * plan.b.batch_step, plan.n, plan.b.col_step, plan.k * 2, true) {
-    const char* line = b + at.batch * plan.b.batch_step + (at.column + lane_.warp) * plan.b.col_step + at.k * 2;
+    const char* line =
+        b + at.batch * plan.b.batch_step + (at.column + lane_.warp) * plan.b.col_step + at.k * 2;
     shift_ = gpu::misalignment(line) / 2;
     from_ = line + lane_.quarter * 16;
     const int64_t columns = plan.n - at.column - lane_.warp;
@@ -170,15 +190,17 @@ class StreamAlong {
     }
   }
 
-  __device__ void add(const GemmPlan& plan, const char* a, unsigned char* shared, int depth, int chunk) {
+  __device__ void add(const GemmPlan& plan, const char* a, unsigned char* shared, int depth,
+                      int chunk) {
     auto* of_a = reinterpret_cast<uint16_t*>(shared) + stream_front;
     Vector v[steps * strips] = {};
     int k = -shift_;
     if (busy_) load(v, k, depth);
     __syncthreads();
-    gpu::stage_vectors<In>(plan, static_cast<int>(plan.m), a, depth, chunk, [&](int row, int k, const Vector& eight) {
-      gpu::store_vector(of_a + row * pitch_ + k, eight);
-    });
+    gpu::stage_vectors<In>(plan, static_cast<int>(plan.m), a, depth, chunk,
+                           [&](int row, int k, const Vector& eight) {
+                             gpu::store_vector(of_a + row * pitch_ + k, eight);
+                           });
     clear_around(of_a, static_cast<int>(plan.m), chunk);
     __syncthreads();
     while (busy_) {
@@ -189,8 +211,9 @@ class StreamAlong {
     from_ += chunk * 2;
   }
 
-  __device__ void write(const GemmPlan& plan, const gpu::SkinnyLaunch& launch, const gpu::SkinnyTarget& to,
-                        const gpu::SkinnyPlace& at, unsigned char*) const {
+  __device__ void write(const GemmPlan& plan, const gpu::SkinnyLaunch& launch,
+                        const gpu::SkinnyTarget& to, const gpu::SkinnyPlace& at,
+                        unsigned char*) const {
 #pragma unroll
     for (int half = 0; half < 2 * tiles; ++half)
 #pragma unroll
@@ -198,9 +221,11 @@ class StreamAlong {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const int row = 8 * half + lane_.line;
-          const int64_t column = at.column + strip * stream_strip + lane_.warp + 8 * (2 * lane_.quarter + e);
+          const int64_t column =
+              at.column + strip * stream_strip + lane_.warp + 8 * (2 * lane_.quarter + e);
           if (row < plan.m && column < plan.n)
-            gpu::write_sum<In>(plan, launch, to, at, row, column, sums_[half / 2][strip][half % 2 * 2 + e]);
+            gpu::write_sum<In>(plan, launch, to, at, row, column,
+                               sums_[half / 2][strip][half % 2 * 2 + e]);
         }
   }
 
@@ -210,11 +235,13 @@ class StreamAlong {
     constexpr int around = stream_front + stream_back;
     for (int i = static_cast<int>(threadIdx.x); i < rows * around; i += gpu::skinny_threads) {
       const int place = i % around;
-      of_a[i / around * pitch_ + (place < stream_front ? place - stream_front : chunk + place - stream_front)] = 0;
+      of_a[i / around * pitch_ +
+           (place < stream_front ? place - stream_front : chunk + place - stream_front)] = 0;
     }
   }
 
-  // The warp's next elements, from k on. Lanes without a column read the warp's first one, for nothing.
+  // The warp's next elements, from k on. Lanes without a column read the warp's first one, for
+  // nothing.
   __device__ void load(Vector (&v)[steps * strips], int k, int depth) const {
     if (0 <= k && k + stream_depth_at_once <= depth) {
 #pragma unroll
@@ -236,7 +263,8 @@ class StreamAlong {
     if (shift_ % 2 != 0) {
       const uint32_t last = words[4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) v.word[i] = __byte_perm(v.word[i], i < 3 ? v.word[i + 1] : last, 0x5432);
+      for (int i = 0; i < 4; ++i)
+        v.word[i] = __byte_perm(v.word[i], i < 3 ? v.word[i + 1] : last, 0x5432);
     }
     return v;
   }
@@ -248,18 +276,19 @@ class StreamAlong {
 #pragma unroll
       for (int half = 0; half < 2 * tiles; ++half) {
         const int row = 8 * half + lane_.line;
-        left[half] = row < rows ? eight_of(of_a + row * pitch_ + 32 * step + 8 * lane_.quarter) : Vector{};
+        left[half] =
+            row < rows ? eight_of(of_a + row * pitch_ + 32 * step + 8 * lane_.quarter) : Vector{};
       }
 #pragma unroll
       for (int pair = 0; pair < 4; pair += 2)
 #pragma unroll
         for (int tile = 0; tile < tiles; ++tile) {
-          const uint32_t a[4] = {left[2 * tile].word[pair], left[2 * tile + 1].word[pair], left[2 * tile].word[pair + 1],
-                                 left[2 * tile + 1].word[pair + 1]};
+          const uint32_t a[4] = {left[2 * tile].word[pair], left[2 * tile + 1].word[pair],
+                                 left[2 * tile].word[pair + 1], left[2 * tile + 1].word[pair + 1]};
 #pragma unroll
           for (int strip = 0; strip < strips; ++strip)
-            multiply_add(sums_[tile][strip], a, v[strip * steps + step].word[pair], v[strip * steps + step].word[pair + 1],
-                         unit_element(In{}));
+            multiply_add(sums_[tile][strip], a, v[strip * steps + step].word[pair],
+                         v[strip * steps + step].word[pair + 1], unit_element(In{}));
         }
     }
   }
@@ -276,8 +305,9 @@ class StreamAlong {
 // Precondition: plan.m <= 16 · tiles.
 template <class In, int tiles, template <class, int> class Lines>
 __global__ void __launch_bounds__(gpu::skinny_threads, 2)
-    multiply_stream(const __grid_constant__ GemmPlan plan, const __grid_constant__ gpu::SkinnyLaunch launch, const char* a,
-                    const char* b, const __grid_constant__ gpu::SkinnyTarget to) {
+    multiply_stream(const __grid_constant__ GemmPlan plan,
+                    const __grid_constant__ gpu::SkinnyLaunch launch, const char* a, const char* b,
+                    const __grid_constant__ gpu::SkinnyTarget to) {
   unsigned char* shared = gpu::shared_memory();
   const int chunk = static_cast<int>(launch.schedule.chunk);
   gpu::wait_when_known(blockIdx.x);
@@ -287,7 +317,8 @@ __global__ void __launch_bounds__(gpu::skinny_threads, 2)
     Lines<In, tiles> lines(plan, launch, at, b);
     const char* of_a = a + at.batch * plan.a.batch_step + at.k * plan.a.col_step;
     for (int64_t k = 0; k < at.depth; k += chunk)
-      lines.add(plan, of_a + k * plan.a.col_step, shared, static_cast<int>(at.depth - k < chunk ? at.depth - k : chunk), chunk);
+      lines.add(plan, of_a + k * plan.a.col_step, shared,
+                static_cast<int>(at.depth - k < chunk ? at.depth - k : chunk), chunk);
     lines.write(plan, launch, to, at, shared);
     __syncthreads();
   }
