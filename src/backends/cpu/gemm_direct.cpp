@@ -107,7 +107,7 @@ class Direct final : public CpuGemm {
 
   void share_out(int64_t wanted) {
     const int64_t strips = ceil_div(plan_.m, kernels_.tile_rows), panels = ceil_div(vectors_, unit_);
-    const bool by_cols = plan_.n >= plan_.m || strips < 2 * wanted;
+    const bool by_cols = (plan_.n >= plan_.m && plan_.k > short_k) || strips < 2 * wanted;
     col_parts_ = by_cols ? std::min(panels, wanted) : 1;
     row_parts_ = std::min(strips, ceil_div(wanted, col_parts_));
     if (!by_cols) col_parts_ = std::min(panels, ceil_div(wanted, row_parts_));

@@ -10,7 +10,6 @@
 namespace infini::cpu {
 namespace {
 
-constexpr int64_t line_bytes = 64;
 constexpr int64_t most_b_bytes = 160 << 10;  // of the memory that B lies in
 constexpr int64_t short_row = 1024,          // bytes: rows that long and less crowd the first cache less
     most_bytes_of_short_rows = 264 << 10;

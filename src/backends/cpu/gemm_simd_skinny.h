@@ -122,13 +122,14 @@ void dots(const SkinnyCall<T>& call, int64_t column) {
     for (int i = 0; i < rows * cols; ++i) store(partial + i * lanes, sum[i]);
     return;
   }
-  if (const int rest = static_cast<int>(call.k - p); rest > 0)  // zeros beyond them
+  if (const int rest = static_cast<int>(call.k - p); rest > 0) {  // zeros beyond them
 #pragma GCC unroll 8
     for (int j = 0; j < cols; ++j) {
       const Vec<T> right = wide_part<T>(b[j] + p, rest);
 #pragma GCC unroll 8
       for (int i = 0; i < rows; ++i) sum[i * cols + j] += wide_part<T>(call.a + i * call.a_row + p, rest) * right;
     }
+  }
   T total[rows * cols];
   add_lanes<T>(sum, total);
   for (int i = 0; i < rows; ++i)
