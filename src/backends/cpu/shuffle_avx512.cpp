@@ -51,6 +51,9 @@ struct SkewedLines {
 // The picks of one vector after another. (Pointers of its own: stores to dst could change the program's.)
 template <int constant_depth>
 struct Picks {
+  // Many windows are planes that all vectors of a period share: it is enough to ask for one of them with each vector.
+  static constexpr bool asks_for_all = constant_depth > 0 && constant_depth < 5;
+
   explicit Picks(const ShuffleProgram& program)
       : indices(program.indices(0)),
         offsets(program.offsets.data()),
@@ -58,6 +61,10 @@ struct Picks {
         depth(constant_depth == 0 ? program.depth : constant_depth) {}
 
   __m512i next(const char* src, int64_t ahead) {
+    if constexpr (!asks_for_all) {
+      __builtin_prefetch(src + offsets[turn] + ahead);
+      turn = turn + 1 == depth ? 0 : turn + 1;
+    }
     __m512i v = _mm512_permutexvar_epi8(_mm512_load_si512(indices), window(src, 0, ahead));
     const int64_t count = constant_depth == 0 ? depth : constant_depth;
     for (int64_t k = 1; k < count; ++k)
@@ -68,14 +75,14 @@ struct Picks {
     return v;
   }
   __m512i window(const char* src, int64_t k, int64_t ahead) const {
-    __builtin_prefetch(src + offsets[k] + ahead);
+    if constexpr (asks_for_all) __builtin_prefetch(src + offsets[k] + ahead);
     return load(src + offsets[k]);
   }
 
   const uint8_t* indices;
   const int64_t* offsets;
   const uint64_t* masks;
-  int64_t depth;
+  int64_t depth, turn = 0;
 };
 
 template <int constant_depth, class Target>
@@ -130,6 +137,10 @@ ShuffleKernels shuffle_kernels_avx512(int depth) {
     case 2: return {run<2>, stream_lines, true};
     case 3: return {run<3>, stream_lines, true};
     case 4: return {run<4>, stream_lines, true};
+    case 5: return {run<5>, stream_lines, true};
+    case 6: return {run<6>, stream_lines, true};
+    case 7: return {run<7>, stream_lines, true};
+    case 8: return {run<8>, stream_lines, true};
     default: return {run<0>, stream_lines, true};
   }
 }

@@ -148,6 +148,12 @@ bool takes_near(const RearrangePlan& plan, const View& view, int width) {
   return view.blocks * view.block_bytes % width == 0 || plan.atom_bytes < least_joined;
 }
 
+// A line or more of words, each from another place: tiles transpose them in registers.
+bool is_tile(const RearrangePlan& plan, const View& view) {
+  const Loop& inner = plan.loops[plan.depth - 1];
+  return is_word(plan.atom_bytes) && inner.extent * plan.atom_bytes >= line_bytes && view.cost.depth > most_far_windows;
+}
+
 // Long runs of words and rows of whole lines, which have kernels of their own; see line_schedule.h.
 bool is_line(const RearrangePlan& plan) {
   const int64_t word = plan.atom_bytes;
@@ -185,6 +191,7 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   const View view = best_view(plan, width);
   const double limit = width == line_bytes ? most_cycles : most_cycles_of_short;
   if (view.cycles * width / line_bytes > limit) return std::nullopt;
+  if (is_tile(plan, view)) return std::nullopt;
   ShuffleSchedule schedule;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
