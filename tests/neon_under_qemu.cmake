@@ -7,7 +7,8 @@ if(NOT COMPILER OR NOT QEMU)
   return()
 endif()
 set(sources tests/neon_kernels.cpp src/backends/cpu/tile_neon.cpp src/backends/cpu/tile_portable.cpp
-    src/backends/cpu/isa.cpp)
+    src/backends/cpu/isa.cpp src/backends/cpu/shuffle_neon.cpp src/backends/cpu/shuffle_program.cpp
+    src/backends/cpu/copy_bytes.cpp)
 list(TRANSFORM sources PREPEND ${SOURCE}/)
 execute_process(COMMAND ${COMPILER} -std=c++20 -O2 -Wall -Wextra -static -I${SOURCE}/src
                 -I${SOURCE}/include ${sources} -o ${BUILD}/neon_kernels COMMAND_ERROR_IS_FATAL ANY)

@@ -22,13 +22,14 @@ constexpr int64_t ahead_bytes = 2 << 10;  // at least
 constexpr int64_t most_near_bytes = 16 << 10;
 constexpr int64_t least_line = 512, most_woven = 4, least_woven_line = 16 << 10;
 constexpr int64_t least_far = 2 << 10, near_ahead_bytes = 256, near_blocks = 64, least_piece = 1 << 10, most_piece = 8 << 10;
-constexpr int64_t most_far_windows = 4, least_joined = 40;
+constexpr int most_far_windows = 4, most_permuted_far_windows = 8;
+constexpr int64_t least_joined = 40, most_shuffled_row = 256;
 constexpr int64_t task_bytes = 64 << 10;
 
 // Cycles, roughly. A line that is copied past the cache takes 17 of them.
 constexpr double cycles_of_pick = 2, cycles_of_vector = 3, cycles_of_period = 4, cycles_of_row = 20;
 constexpr double cycles_of_cut_vector = 10;  // more, where periods end within vectors and so go through L1
-constexpr double most_cycles = 20, most_cycles_of_short = 12;  // of a vector, of 64 bytes and of 16
+constexpr double most_cycles = 26, most_cycles_of_short = 12;  // of a vector, of 64 bytes and of 16
 
 int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
@@ -87,9 +88,17 @@ std::vector<int64_t> block_counts(int64_t block_bytes, int64_t extent, int64_t w
   return counts;
 }
 
-// Blocks with short gaps between them, which stores of 64 bytes can leave out. (Single words: see LineKind::spread.)
-bool takes_gaps(int64_t block_bytes, int64_t gap, int width) {
-  return width == 64 && gap > 0 && gap < width && gap < block_bytes && block_bytes < most_gapped_block && !is_word(block_bytes);
+// A block that is one word, which tiles and line kernels know.
+bool is_single_word(const RearrangePlan& plan, int64_t block_bytes) {
+  return block_bytes == plan.atom_bytes && is_word(block_bytes);
+}
+
+// Blocks with short gaps between them, which stores of 64 bytes can leave out. (Single words in their order: see
+// LineKind::spread.)
+bool takes_gaps(const RearrangePlan& plan, int64_t block_bytes, const Loop& loop, int width) {
+  const int64_t gap = loop.dst_step - block_bytes;
+  if (width != line_bytes || gap <= 0 || gap >= width || block_bytes >= most_gapped_block) return false;
+  return !is_single_word(plan, block_bytes) || loop.src_step != block_bytes || loop.dst_step > max_ways * block_bytes;
 }
 
 // The view that takes the fewest cycles.
@@ -99,7 +108,7 @@ View best_view(const RearrangePlan& plan, int width) {
   for (int level = plan.depth - 1; level >= 0 && block_bytes <= most_block_bytes; --level) {
     const Loop& loop = plan.loops[level];
     const int64_t gap = loop.dst_step - block_bytes;
-    if (gap != 0 && !takes_gaps(block_bytes, gap, width)) break;
+    if (gap != 0 && !takes_gaps(plan, block_bytes, loop, width)) break;
     for (const int64_t blocks : block_counts(loop.dst_step, loop.extent, width)) {
       View view{level, block_bytes, loop.dst_step, blocks, {}};
       view.cost = shuffle_cost(task_of(plan, view), width);
@@ -143,22 +152,25 @@ int near_level(const RearrangePlan& plan, int level) {
 
 // Of rows whose blocks lie far apart. Words are transposed by tiles; long blocks that end within vectors are copied
 // row by row, see line_joined.cpp; and many places at once miss the TLB.
-bool takes_near(const RearrangePlan& plan, const View& view, int width) {
-  if (view.has_gaps() || is_word(view.block_bytes) || view.cost.depth > most_far_windows) return false;
+bool takes_near(const RearrangePlan& plan, const View& view, int near, int width) {
+  if (is_word(plan.atom_bytes) && magnitude(plan.loops[near].src_step) == plan.atom_bytes) return false;
+  const int limit = view.block_bytes == plan.atom_bytes ? most_far_windows : most_permuted_far_windows;
+  if (view.has_gaps() || is_single_word(plan, view.block_bytes) || view.cost.depth > limit) return false;
   return view.blocks * view.block_bytes % width == 0 || plan.atom_bytes < least_joined;
 }
 
 // A line or more of words, each from another place: tiles transpose them in registers.
 bool is_tile(const RearrangePlan& plan, const View& view) {
   const Loop& inner = plan.loops[plan.depth - 1];
+  if (magnitude(inner.src_step) < least_far) return false;
   return is_word(plan.atom_bytes) && inner.extent * plan.atom_bytes >= line_bytes && view.cost.depth > most_far_windows;
 }
 
-// Long runs of words and rows of whole lines, which have kernels of their own; see line_schedule.h.
+// Long runs of words and long rows of whole lines, which have kernels of their own; see line_schedule.h.
 bool is_line(const RearrangePlan& plan) {
   const int64_t word = plan.atom_bytes;
   const Loop& inner = plan.loops[plan.depth - 1];
-  if (word % line_bytes == 0) return true;
+  if (word % line_bytes == 0) return word > most_shuffled_row;
   if (word > 16 || inner.dst_step != word || inner.src_step % word != 0) return false;
   if (inner.extent * word >= least_line) return inner.src_step >= -word && inner.src_step <= max_ways * word;
   if (plan.depth < 2 || inner.extent > most_woven || inner.extent * word >= 16) return false;
@@ -198,7 +210,7 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   const int near = near_level(plan, view.level);
   for (int i = 0; i < view.level; ++i) {
     if (i == near) {
-      if (!takes_near(plan, view, width)) return std::nullopt;
+      if (!takes_near(plan, view, near, width)) return std::nullopt;
       schedule.near = plan.loops[i];
       continue;
     }

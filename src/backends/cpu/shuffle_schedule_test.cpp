@@ -133,7 +133,7 @@ TEST(ShuffleSchedule, DeclinesWhatIsNotForIt) {
   for (const char* text :
        {"rearrange f32 1024x1024 perm=1,0", "rearrange f64 8192x8192 perm=1,0", "rearrange f32 1024x65536 src=1,0",
         "rearrange f32 8192x8192 src=8192,-1", "rearrange f32 8192x8192 src=16384,2", "rearrange u8 3x10000000 perm=1,0",
-        "rearrange f16 32x1024x16x64 perm=0,2,1,3", "rearrange f32 4096x4096"})
+        "rearrange f16 32x1024x16x256 perm=0,2,1,3", "rearrange f16 3105x46x4x20 src=1,3105,2856600,0", "rearrange f64 8x1000000 perm=1,0", "rearrange f32 4096x4096"})
     EXPECT_FALSE(schedule_of(text)) << text;
 }
 
