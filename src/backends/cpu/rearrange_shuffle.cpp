@@ -99,32 +99,69 @@ class Shuffle final : public Kernel {
  private:
   void run_tasks(char* dst, const char* src, int64_t begin, int64_t end) const {
     const Loop &along = schedule_.along, &near = schedule_.near;
-    const int64_t pieces = schedule_.pieces();
-    int64_t row = begin % near.extent, piece = begin / near.extent % pieces;
-    NestCursor outer(schedule_.outer, begin / near.extent / pieces);
+    const int64_t pieces = schedule_.pieces(), strips = schedule_.strips();
+    int64_t piece = begin % pieces, strip = begin / pieces % strips;
+    NestCursor outer(schedule_.outer, begin / pieces / strips);
     Growing growing(schedule_.streamed ? kernels_.stream_lines : move_cached);
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t first = piece * schedule_.piece;
-      char* to = dst + outer.dst + row * near.dst_step + first * along.dst_step;
-      const int64_t place = schedule_.src_offset + outer.src + row * near.src_step + first * along.src_step;
-      const int64_t blocks = std::min(schedule_.piece, along.extent - first);
-      if (schedule_.program.gap > 0) {
-        run_gapped(to, src, place, blocks);
-      } else {
-        if (to != growing.dst()) {
-          growing.finish();
-          growing.start(to);
-        }
-        run_piece(growing, src, place, blocks);
-      }
-      if (++row < near.extent) continue;
-      row = 0;
+      const int64_t first = piece * schedule_.piece, row = strip * schedule_.strip;
+      run_task(growing, dst + outer.dst + row * near.dst_step + first * along.dst_step, src,
+               schedule_.src_offset + outer.src + row * near.src_step + first * along.src_step,
+               std::min(schedule_.strip, near.extent - row), std::min(schedule_.piece, along.extent - first));
       if (++piece < pieces) continue;
       piece = 0;
+      if (++strip < strips) continue;
+      strip = 0;
       outer.advance();
     }
     growing.finish();
     if (schedule_.streamed) streaming_fence();
+  }
+
+  // A piece of each of some rows.
+  void run_task(Growing& growing, char* dst, const char* src, int64_t place, int64_t rows, int64_t blocks) const {
+    const Loop& near = schedule_.near;
+    if (schedule_.side_by_side && kernels_.streams) return run_side_by_side(dst, src, place, rows, blocks);
+    for (int64_t row = 0; row < rows; ++row, dst += near.dst_step, place += near.src_step) {
+      if (schedule_.program.gap > 0) {
+        run_gapped(dst, src, place, blocks);
+        continue;
+      }
+      if (dst != growing.dst()) {
+        growing.finish();
+        growing.start(dst);
+      }
+      run_piece(growing, src, place, blocks);
+    }
+  }
+
+  // A period of each row in turns: src is read in few ascending streams. What is behind the last whole line of a row
+  // waits until its turn comes again.
+  void run_side_by_side(char* dst, const char* src, int64_t place, int64_t rows, int64_t blocks) const {
+    const ShuffleProgram& program = schedule_.program;
+    const Loop& near = schedule_.near;
+    alignas(line_bytes) char waiting[most_strip * line_bytes];
+    const int64_t periods = blocks / program.blocks;
+    for (int64_t period = 0; period < periods; ++period, dst += program.bytes, place += src_step_)
+      for (int64_t row = 0; row < rows; ++row) {
+        ShuffleRun run{dst + row * near.dst_step, src, 1, 0, program.bytes, src_step_, schedule_.ahead};
+        run.skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(run.dst) % line_bytes);
+        run.carry = waiting + row * line_bytes;
+        run.begins = period == 0;
+        run_periods(run, place + row * near.src_step);
+      }
+    const int64_t rest = blocks % program.blocks * schedule_.along.dst_step;
+    Growing end(move_cached);
+    for (int64_t row = 0; row < rows; ++row) {
+      char* to = dst + row * near.dst_step;
+      const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % line_bytes);
+      end.start(to - skew);
+      std::memcpy(end.room(), waiting + row * line_bytes, static_cast<size_t>(skew));
+      end.add(skew);
+      if (rest > 0) run_periods({end.room(), src, 1, 0, rest, src_step_, schedule_.ahead}, place + row * near.src_step);
+      end.add(rest);
+      end.finish();
+    }
   }
 
   // Blocks with gaps go straight to dst.

@@ -23,13 +23,20 @@ struct Lines {
   void put(char* dst, __m512i v) { stream(dst, v); }
   void finish() {}
 };
+struct Ascending {
+  constexpr Ascending() {
+    for (int i = 0; i < 64; ++i) byte[i] = static_cast<uint8_t>(i);
+  }
+  alignas(64) uint8_t byte[64] = {};
+};
+constexpr Ascending ascending;
+
 // The end of each vector waits for the next one.
 struct SkewedLines {
   explicit SkewedLines(const ShuffleRun& run)
       : skew(run.skew), carry(run.carry), begins(run.begins), waiting(load(run.carry)) {
-    alignas(64) uint8_t index[64];
-    for (int64_t i = 0; i < 64; ++i) index[i] = static_cast<uint8_t>((i - skew) & 63);
-    rotation = _mm512_load_si512(index);
+    // Of an index only 6 bits count.
+    rotation = _mm512_sub_epi8(_mm512_load_si512(ascending.byte), _mm512_set1_epi8(static_cast<char>(skew)));
     ours = ~uint64_t{0} << skew;
   }
   void put(char* dst, __m512i v) {

@@ -22,7 +22,7 @@ constexpr int64_t ahead_bytes = 2 << 10;  // at least
 constexpr int64_t most_near_bytes = 16 << 10;
 constexpr int64_t least_line = 512, most_woven = 4, least_woven_line = 16 << 10;
 constexpr int64_t least_far = 2 << 10, near_ahead_bytes = 256, near_blocks = 64, least_piece = 1 << 10, most_piece = 8 << 10;
-constexpr int most_far_windows = 4, most_permuted_far_windows = 8;
+constexpr int most_far_windows = 4;
 constexpr int64_t least_joined = 40, most_shuffled_row = 256;
 constexpr int64_t task_bytes = 64 << 10;
 
@@ -43,6 +43,7 @@ struct View {
   double cycles = INFINITY;  // of a line
 
   bool has_gaps() const { return block_step != block_bytes; }
+  bool is_whole(int width) const { return blocks * block_step % width == 0; }
 };
 
 std::vector<Loop> loops_inside(const RearrangePlan& plan, int level) {
@@ -63,7 +64,7 @@ ShuffleTask task_of(const RearrangePlan& plan, const View& view) {
 
 // Of a whole row, for each line of it.
 double cycles_of(const View& view, int64_t extent, int width) {
-  const bool whole = view.blocks * view.block_step % width == 0 || view.has_gaps();
+  const bool whole = view.is_whole(width) || view.has_gaps();
   const double vector = cycles_of_vector + (whole ? 0 : cycles_of_cut_vector) + view.cost.depth * cycles_of_pick;
   const auto of_blocks = [&](int64_t blocks) {
     const auto vectors = static_cast<double>(ceil_div(blocks * view.block_step, width));
@@ -151,12 +152,13 @@ int near_level(const RearrangePlan& plan, int level) {
 }
 
 // Of rows whose blocks lie far apart. Words are transposed by tiles; long blocks that end within vectors are copied
-// row by row, see line_joined.cpp; and many places at once miss the TLB.
-bool takes_near(const RearrangePlan& plan, const View& view, int near, int width) {
+// row by row, see line_joined.cpp; and in the cache short ones that are not permuted are moved one by one.
+bool takes_near(const RearrangePlan& plan, const View& view, int near, const Policy& policy, int width) {
   if (is_word(plan.atom_bytes) && magnitude(plan.loops[near].src_step) == plan.atom_bytes) return false;
-  const int limit = view.block_bytes == plan.atom_bytes ? most_far_windows : most_permuted_far_windows;
-  if (view.has_gaps() || is_single_word(plan, view.block_bytes) || view.cost.depth > limit) return false;
-  return view.blocks * view.block_bytes % width == 0 || plan.atom_bytes < least_joined;
+  const bool cached = view.block_bytes == plan.atom_bytes && moved_bytes(plan) < policy.memory_bytes;
+  if (view.has_gaps() || is_single_word(plan, view.block_bytes)) return false;
+  if (cached && view.cost.depth > most_far_windows) return false;
+  return view.is_whole(width) || plan.atom_bytes < least_joined;
 }
 
 // A line or more of words, each from another place: tiles transpose them in registers.
@@ -189,11 +191,16 @@ int64_t ahead_of(const ShuffleSchedule& schedule, int64_t blocks) {
   return 0;
 }
 
-// Whole periods. Of near rows so few blocks that their lines stay in L1, but many enough that most lines of dst are whole.
-int64_t choose_piece(const ShuffleSchedule& schedule) {
-  const int64_t block = schedule.along.dst_step;
+// Whole periods. Of near rows that are not made side by side so few blocks that their lines stay in L1, but many enough
+// that most lines of dst are whole.
+int64_t choose_piece(const ShuffleSchedule& schedule, int threads) {
+  const int64_t extent = schedule.along.extent, block = schedule.along.dst_step, period = schedule.program.blocks;
+  if (schedule.side_by_side) {
+    const int64_t others = schedule.outer_count * schedule.strips();
+    return std::min(extent, round_up(ceil_div(extent, ceil_div(4 * threads, others)), period));
+  }
   const int64_t bytes = schedule.near.extent == 1 ? task_bytes : std::clamp(near_blocks * block, least_piece, most_piece);
-  return std::min(schedule.along.extent, ceil_div(bytes, schedule.program.bytes) * schedule.program.blocks);
+  return std::min(extent, ceil_div(bytes, schedule.program.bytes) * period);
 }
 
 }  // namespace
@@ -210,7 +217,7 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   const int near = near_level(plan, view.level);
   for (int i = 0; i < view.level; ++i) {
     if (i == near) {
-      if (!takes_near(plan, view, near, width)) return std::nullopt;
+      if (!takes_near(plan, view, near, policy, width)) return std::nullopt;
       schedule.near = plan.loops[i];
       continue;
     }
@@ -223,7 +230,9 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   schedule.program = make_shuffle_program(task_of(plan, view), width, view.cost);
   if (schedule.streamed) schedule.ahead = ahead_of(schedule, view.blocks);
   schedule.span = src_range(plan);
-  schedule.piece = choose_piece(schedule);
+  schedule.strip = std::min(schedule.near.extent, most_strip);
+  schedule.side_by_side = schedule.near.extent > 1 && schedule.streamed && width == line_bytes && view.is_whole(width);
+  schedule.piece = choose_piece(schedule, threads_for(moved_bytes(plan), policy));
   return schedule;
 }
 
@@ -236,7 +245,7 @@ std::string to_string(const ShuffleSchedule& schedule) {
   text << schedule.tasks() << " tasks of " << schedule.piece << " blocks of " << schedule.along.dst_step << " bytes, "
        << program.blocks << " to a period of " << program.vectors() << " vectors of " << program.width << " bytes from "
        << program.depth << (program.depth == 1 ? " window each" : " windows each")
-       << (program.gap > 0 ? ", gaps left out" : "") << (schedule.streamed ? ", streamed" : ", cached");
+       << (schedule.side_by_side ? ", rows side by side" : "") << (program.gap > 0 ? ", gaps left out" : "") << (schedule.streamed ? ", streamed" : ", cached");
   return text.str();
 }
 

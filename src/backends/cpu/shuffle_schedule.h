@@ -12,6 +12,7 @@
 namespace infini::cpu {
 
 constexpr int64_t most_period_bytes = 8 << 10;
+constexpr int64_t most_strip = 512;
 
 // A program makes `blocks` blocks of dst from one place in src: vector v of `width` bytes (the last one may be cut
 // short) is put together from picks v * depth .. v * depth + depth - 1.
@@ -38,12 +39,14 @@ struct ShuffleProgram {
 };
 
 // Law: the points of all blocks are exactly the plan's points, each once. Rows of blocks follow one another in dst's
-// order, but pieces of `near` ones; within a row every `program.blocks` blocks are a period.
+// order, but `near` ones in turns; within a row every `program.blocks` blocks are a period.
 struct ShuffleSchedule {
   int64_t dst_offset = 0, src_offset = 0;
   std::vector<Loop> outer;  // outermost first: rows
   Loop along{1, 0, 0};      // the blocks of a row
-  Loop near{1, 0, 0};       // rows that share lines of src, or pages: a piece of each in turn
+  Loop near{1, 0, 0};       // rows that share lines of src, or pages
+  int64_t strip = 1;        // rows of a task
+  bool side_by_side = false;  // a period of each of them in turns; else a piece
   ShuffleProgram program;
   int64_t outer_count = 1;
   int64_t piece = 0;        // blocks of a task: whole periods, unless it is the row
@@ -52,7 +55,8 @@ struct ShuffleSchedule {
   bool streamed = false;
 
   int64_t pieces() const { return (along.extent + piece - 1) / piece; }
-  int64_t tasks() const { return outer_count * pieces() * near.extent; }
+  int64_t strips() const { return (near.extent + strip - 1) / strip; }
+  int64_t tasks() const { return outer_count * strips() * pieces(); }
 };
 
 // `width` is what the machine shuffles at once: 16 or 64 bytes. Null when blocks are too long, or when their

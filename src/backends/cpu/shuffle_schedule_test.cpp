@@ -51,13 +51,14 @@ Bytes bytes_of(const ShuffleSchedule& s) {
   Bytes bytes;
   const Loop& along = s.along;
   for (int64_t task = s.tasks(); task-- > 0;) {
-    const NestCursor outer(s.outer, task / s.near.extent / s.pieces());
-    const int64_t row = task % s.near.extent, first = task / s.near.extent % s.pieces() * s.piece;
-    const int64_t last = std::min(along.extent, first + s.piece);
-    for (int64_t block = first; block < last; block += s.program.blocks)
-      add_program(s.program, s.dst_offset + outer.dst + row * s.near.dst_step + block * along.dst_step,
-                  s.src_offset + outer.src + row * s.near.src_step + block * along.src_step,
-                  std::min(s.program.blocks, last - block) * along.dst_step - s.program.gap, bytes);
+    const NestCursor outer(s.outer, task / s.pieces() / s.strips());
+    const int64_t first = task % s.pieces() * s.piece, last = std::min(along.extent, first + s.piece);
+    const int64_t strip = task / s.pieces() % s.strips() * s.strip;
+    for (int64_t row = strip; row < std::min(s.near.extent, strip + s.strip); ++row)
+      for (int64_t block = first; block < last; block += s.program.blocks)
+        add_program(s.program, s.dst_offset + outer.dst + row * s.near.dst_step + block * along.dst_step,
+                    s.src_offset + outer.src + row * s.near.src_step + block * along.src_step,
+                    std::min(s.program.blocks, last - block) * along.dst_step - s.program.gap, bytes);
   }
   return bytes;
 }
@@ -67,6 +68,7 @@ void expect_limits(const ShuffleSchedule& s) {
   const ShuffleProgram& program = s.program;
   EXPECT_EQ(program.blocks * s.along.dst_step, program.bytes);
   EXPECT_LE(program.bytes, most_period_bytes);
+  EXPECT_LE(s.strip, most_strip);
   EXPECT_TRUE(s.piece == s.along.extent || s.piece % program.blocks == 0);
   const auto picks = static_cast<size_t>(program.vectors() * program.depth);
   EXPECT_EQ(picks, program.offsets.size());
@@ -109,7 +111,7 @@ TEST(ShuffleSchedule, EveryByteOnceInShapesThatItIsFor) {
         "rearrange f64 20x4x3 src=12,3,0", "rearrange f32 10x2x30x2x4 src=120,0,4,0,1", "rearrange u8 9x2x40x2x3 src=120,0,3,0,1",
         "rearrange f32 300x7 src=8,1", "rearrange u8 400x9 src=12,1", "rearrange f32 103x25 src=32,1",
         "rearrange f32 4x309 perm=1,0", "rearrange u8 8x2x2x550 perm=2,1,3,0", "rearrange f16 5x401 perm=1,0",
-        "rearrange u8 90x31 src=31,-1", "rearrange f32 100x7 dst=8,1", "rearrange u8 50x11 dst=19,1 src=11,-1", "rearrange u8 70x70 src=0,1", "rearrange f32 30x75 src=1,0"})
+        "rearrange f32 100x50x5 perm=1,0,2", "rearrange f16 40x70x30 perm=1,0,2", "rearrange u8 90x31 src=31,-1", "rearrange f32 100x7 dst=8,1", "rearrange u8 50x11 dst=19,1 src=11,-1", "rearrange u8 70x70 src=0,1", "rearrange f32 30x75 src=1,0"})
     for (const int width : {16, 64}) {
       EXPECT_TRUE(expect_lawful(harness::parse_rearrange(text), width) || width == 16) << text;
       ASSERT_FALSE(HasFailure());
