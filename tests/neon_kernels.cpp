@@ -48,7 +48,7 @@ bool shuffles(int64_t atom, int64_t blocks, unsigned seed) {
   for (int64_t i = 0; i < size; ++i) src[static_cast<size_t>(i)] = static_cast<char>(i * 7 + i / 251);
   ShuffleTask task{blocks, 3 * atom, 3 * atom, atom, {}};
   for (int64_t i = 0; i < 3 * blocks; ++i) task.offsets.push_back(1000 + static_cast<int64_t>((seed += seed * 5 + 7) >> 8) % 40);
-  const ShuffleProgram program = make_shuffle_program(task, 16, shuffle_cost(task, 16));
+  const ShuffleProgram program = make_shuffle_program(task, 16, shuffle_cost(task, 16, 64));
   for (int64_t i = 0; i < 2 * program.bytes; ++i)
     expected[static_cast<size_t>(i)] = src[static_cast<size_t>(task.source_of(i % program.bytes).from + i / program.bytes * 99)];
   const ShuffleRun run{actual.data(), src.data(), 2, program.vectors(), program.bytes, 99, 0};

@@ -154,7 +154,8 @@ class Shuffle final : public Kernel {
     Growing end(move_cached);
     for (int64_t row = 0; row < rows; ++row) {
       char* to = dst + row * near.dst_step;
-      const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % line_bytes);
+      // Without a period nothing waits.
+      const auto skew = periods == 0 ? 0 : static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % line_bytes);
       end.start(to - skew);
       std::memcpy(end.room(), waiting + row * line_bytes, static_cast<size_t>(skew));
       end.add(skew);

@@ -286,6 +286,10 @@ TEST_F(CpuRearrange, MediumPermutations) {
         // Rows of fewer than 16 bytes, and of fewer than a tile has, that follow each other in src.
         "rearrange u8 3001x12 perm=1,0", "rearrange u8 2001x87 perm=1,0", "rearrange f16 3001x11 perm=1,0", "rearrange f16 2001x49 perm=1,0",
         "rearrange u8 3001x12 src=13,1 dst=1,3001", "rearrange f32 2001x3 src=-3,1 dst=1,2001",
+        // Blocks that lie far apart: rows side by side, more than a strip of them, at all skews, with a rest.
+        "rearrange f32 70x60x11 perm=1,0,2", "rearrange u8 150x600x7 perm=1,0,2 dst_at=5", "rearrange f16 40x600x3x2 perm=1,0,3,2",
+        "rearrange f16 33x70x20 dst=20,701,1 src=1400,20,1 dst_at=6", "rearrange f64 65x90x5 perm=1,0,2", "rearrange f32 17x100x25 perm=1,0,2",
+        "rearrange f32 40x3x50x13 dst=13,26000,520,1 src=1950,650,13,1", "rearrange u8 64x530x12 perm=1,0,2",
         // Rows that compete for the same sets of the cache.
         "rearrange f32 96x100 dst=1,1024 src=16384,1", "rearrange f32 80x64 dst=1,1024 src=16384,1", "rearrange f16 340x200 dst=1,352", "rearrange f64 75x96 dst=1,80"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));

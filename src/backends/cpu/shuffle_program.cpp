@@ -82,9 +82,17 @@ void for_vectors(const ShuffleTask& task, int width, bool shared, Body body) {
   }
 }
 
-int depth_of(const ShuffleTask& task, int width, bool shared) {
+int depth_with_own(const ShuffleTask& task, int width) {
   size_t depth = 0;
-  for_vectors(task, width, shared, [&](int64_t, const Windows&, const std::vector<size_t>& picked) {
+  const int64_t bytes = task.bytes() - task.gap();
+  for (int64_t at = 0; at < bytes; at += width)
+    depth = std::max(depth, cover(sources_of(task, at, std::min(bytes, at + width)), width).size());
+  return static_cast<int>(depth);
+}
+
+int depth_with_shared(const ShuffleTask& task, int width) {
+  size_t depth = 0;
+  for_vectors(task, width, true, [&](int64_t, const Windows&, const std::vector<size_t>& picked) {
     depth = std::max(depth, picked.size());
   });
   return static_cast<int>(depth);
@@ -95,28 +103,29 @@ void add_picks(ShuffleProgram& program, const ShuffleTask& task, int64_t vector,
                const std::vector<size_t>& picked) {
   const int64_t width = program.width, at = vector * width, count = std::min(width, task.bytes() - task.gap() - at);
   uint8_t* tables = program.tables[0].byte + vector * program.depth * width;
+  const size_t first = program.masks.size();
+  for (int k = 0; k < program.depth; ++k)
+    program.offsets.push_back(windows[picked[std::min(static_cast<size_t>(k), picked.size() - 1)]]);
+  program.masks.resize(first + static_cast<size_t>(program.depth));
   uint64_t given = 0;
-  for (int k = 0; k < program.depth; ++k) {
-    const bool gives = static_cast<size_t>(k) < picked.size();
-    const int64_t window = windows[gives ? picked[static_cast<size_t>(k)] : picked.back()];
-    uint64_t mask = 0;
-    for (int64_t i = 0; i < count && gives; ++i) {
-      const auto [from, count_there] = task.source_of(at + i);
-      if (count_there == 0 || windows[window_of(windows, from)] != window) continue;
-      mask |= uint64_t{1} << i;
-      tables[k * width + i] = static_cast<uint8_t>(from - window);
-    }
-    program.offsets.push_back(window);
-    program.masks.push_back(mask);
-    given |= mask;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto [from, known] = task.source_of(at + i);
+    if (known == 0) continue;
+    const size_t window = window_of(windows, from);
+    const auto k = static_cast<size_t>(std::lower_bound(picked.begin(), picked.end(), window) - picked.begin());
+    program.masks[first + k] |= uint64_t{1} << i;
+    tables[static_cast<int64_t>(k) * width + i] = static_cast<uint8_t>(from - windows[window]);
+    given |= uint64_t{1} << i;
   }
   if (task.gap() != 0) program.stores.push_back(given);
 }
 
 }  // namespace
 
-ShuffleCost shuffle_cost(const ShuffleTask& task, int width) {
-  const int shared = depth_of(task, width, true), own = depth_of(task, width, false);
+ShuffleCost shuffle_cost(const ShuffleTask& task, int width, int most) {
+  const int own = depth_with_own(task, width);
+  if (own == 1 || own > most) return {own, false};
+  const int shared = depth_with_shared(task, width);
   return shared <= own ? ShuffleCost{shared, true} : ShuffleCost{own, false};
 }
 

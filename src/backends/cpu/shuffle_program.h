@@ -31,7 +31,8 @@ struct ShuffleCost {
   bool shared = false;
 };
 
-ShuffleCost shuffle_cost(const ShuffleTask& task, int width);
+// Of more than `most` it is not asked which is better.
+ShuffleCost shuffle_cost(const ShuffleTask& task, int width, int most);
 ShuffleProgram make_shuffle_program(const ShuffleTask& task, int width, const ShuffleCost& cost);
 
 }  // namespace infini::cpu

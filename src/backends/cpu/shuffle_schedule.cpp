@@ -22,7 +22,7 @@ constexpr int64_t ahead_bytes = 2 << 10;  // at least
 constexpr int64_t most_near_bytes = 16 << 10;
 constexpr int64_t least_line = 512, most_woven = 4, least_woven_line = 16 << 10;
 constexpr int64_t least_far = 2 << 10, near_ahead_bytes = 256, near_blocks = 64, least_piece = 1 << 10, most_piece = 8 << 10;
-constexpr int most_far_windows = 4;
+constexpr int most_far_windows = 4, most_windows = 12;
 constexpr int64_t least_joined = 40, most_shuffled_row = 256;
 constexpr int64_t task_bytes = 64 << 10;
 
@@ -30,6 +30,8 @@ constexpr int64_t task_bytes = 64 << 10;
 constexpr double cycles_of_pick = 2, cycles_of_vector = 3, cycles_of_period = 4, cycles_of_row = 20;
 constexpr double cycles_of_cut_vector = 10;  // more, where periods end within vectors and so go through L1
 constexpr double most_cycles = 26, most_cycles_of_short = 12;  // of a vector, of 64 bytes and of 16
+
+double limit_of(int width) { return width == line_bytes ? most_cycles : most_cycles_of_short; }
 
 int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
@@ -102,17 +104,32 @@ bool takes_gaps(const RearrangePlan& plan, int64_t block_bytes, const Loop& loop
   return !is_single_word(plan, block_bytes) || loop.src_step != block_bytes || loop.dst_step > max_ways * block_bytes;
 }
 
-// The view that takes the fewest cycles.
+// The windows that the first vector needs: no view needs fewer. Most transpositions are declined by this alone.
+int least_depth(const RearrangePlan& plan, int width) {
+  ShuffleTask first{1, 0, 0, plan.atom_bytes, {}};
+  const std::vector<Loop> loops(plan.loops, plan.loops + plan.depth);
+  NestCursor cursor(loops, 0);
+  const int64_t atoms = std::min(atom_count(plan), ceil_div(width, plan.atom_bytes));
+  for (int64_t i = 0; i < atoms && cursor.dst == i * plan.atom_bytes; ++i, cursor.advance())
+    first.offsets.push_back(cursor.src);
+  first.block_bytes = first.block_step = plan.atom_bytes * static_cast<int64_t>(first.offsets.size());
+  return shuffle_cost(first, width, 0).depth;
+}
+
+// The view that takes the fewest cycles. Of periods that end with vectors the longer ones repeat the shortest.
 View best_view(const RearrangePlan& plan, int width) {
   View best{};
+  if (cycles_of_vector + least_depth(plan, width) * cycles_of_pick > limit_of(width)) return best;
   int64_t block_bytes = plan.atom_bytes;
   for (int level = plan.depth - 1; level >= 0 && block_bytes <= most_block_bytes; --level) {
     const Loop& loop = plan.loops[level];
     const int64_t gap = loop.dst_step - block_bytes;
     if (gap != 0 && !takes_gaps(plan, block_bytes, loop, width)) break;
+    ShuffleCost known;
     for (const int64_t blocks : block_counts(loop.dst_step, loop.extent, width)) {
-      View view{level, block_bytes, loop.dst_step, blocks, {}};
-      view.cost = shuffle_cost(task_of(plan, view), width);
+      View view{level, block_bytes, loop.dst_step, blocks, known};
+      if (!view.is_whole(width) || known.depth == 0) view.cost = shuffle_cost(task_of(plan, view), width, most_windows);
+      if (view.is_whole(width)) known = view.cost;
       if (ceil_div(blocks * loop.dst_step, width) * view.cost.depth * width > most_tables) continue;
       view.cycles = cycles_of(view, loop.extent, width);
       if (view.cycles < best.cycles) best = view;
@@ -208,8 +225,7 @@ int64_t choose_piece(const ShuffleSchedule& schedule, int threads) {
 std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, const Policy& policy, int width) {
   if (plan.depth == 0 || plan.atom_bytes > most_block_bytes || is_line(plan)) return std::nullopt;
   const View view = best_view(plan, width);
-  const double limit = width == line_bytes ? most_cycles : most_cycles_of_short;
-  if (view.cycles * width / line_bytes > limit) return std::nullopt;
+  if (view.cycles * width / line_bytes > limit_of(width)) return std::nullopt;
   if (is_tile(plan, view)) return std::nullopt;
   ShuffleSchedule schedule;
   schedule.dst_offset = plan.dst_offset;
@@ -227,7 +243,8 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   }
   schedule.along = plan.loops[view.level];
   schedule.streamed = moved_bytes(plan) >= policy.streamed_bytes;
-  schedule.program = make_shuffle_program(task_of(plan, view), width, view.cost);
+  const ShuffleTask task = task_of(plan, view);
+  schedule.program = make_shuffle_program(task, width, shuffle_cost(task, width, most_windows));
   if (schedule.streamed) schedule.ahead = ahead_of(schedule, view.blocks);
   schedule.span = src_range(plan);
   schedule.strip = std::min(schedule.near.extent, most_strip);
