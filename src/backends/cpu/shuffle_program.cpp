@@ -24,8 +24,9 @@ std::vector<Interval> sources_of(const ShuffleTask& task, int64_t begin, int64_t
       continue;
     }
     const int64_t now = std::min(count, end - at);
+    const bool again = !found.empty() && found.back().begin <= from && from + now <= found.back().end;
     if (!found.empty() && found.back().end == from) found.back().end += now;
-    else found.push_back({from, from + now});
+    else if (!again) found.push_back({from, from + now});
     at += now;
   }
   return found;
