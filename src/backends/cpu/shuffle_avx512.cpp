@@ -72,14 +72,20 @@ struct Picks {
       __builtin_prefetch(src + offsets[turn] + ahead);
       turn = turn + 1 == depth ? 0 : turn + 1;
     }
-    __m512i v = _mm512_permutexvar_epi8(_mm512_load_si512(indices), window(src, 0, ahead));
     const int64_t count = constant_depth == 0 ? depth : constant_depth;
-    for (int64_t k = 1; k < count; ++k)
+    __m512i v = count == 1 ? _mm512_permutexvar_epi8(_mm512_load_si512(indices), window(src, 0, ahead)) : pair(src, 0, ahead);
+    int64_t k = 2;
+    for (; k + 2 <= count; k += 2) v = _mm512_mask_blend_epi8(masks[k] | masks[k + 1], v, pair(src, k, ahead));
+    if (k < count)
       v = _mm512_mask_permutexvar_epi8(v, masks[k], _mm512_load_si512(indices + 64 * k), window(src, k, ahead));
     indices += 64 * count;
     offsets += count;
     masks += count;
     return v;
+  }
+  __m512i pair(const char* src, int64_t k, int64_t ahead) const {
+    const __m512i first = window(src, k, ahead), second = window(src, k + 1, ahead);
+    return _mm512_permutex2var_epi8(first, _mm512_load_si512(indices + 64 * k), second);
   }
   __m512i window(const char* src, int64_t k, int64_t ahead) const {
     if constexpr (asks_for_all) __builtin_prefetch(src + offsets[k] + ahead);

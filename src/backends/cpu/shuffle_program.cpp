@@ -99,6 +99,15 @@ int depth_with_shared(const ShuffleTask& task, int width) {
   return static_cast<int>(depth);
 }
 
+// Permutations of two windows at once: what the second pick of a pair gives the first one knows, too.
+void pair_picks(const ShuffleProgram& program, size_t first, uint8_t* tables) {
+  const int64_t width = program.width;
+  for (int k = 0; k + 1 < program.depth; k += 2)
+    for (int64_t i = 0; i < width; ++i)
+      if (program.masks[first + static_cast<size_t>(k) + 1] >> i & 1)
+        tables[k * width + i] = static_cast<uint8_t>(width + tables[(k + 1) * width + i]);
+}
+
 // One vector: a pick for each window that it uses, then picks of nothing.
 void add_picks(ShuffleProgram& program, const ShuffleTask& task, int64_t vector, const Windows& windows,
                const std::vector<size_t>& picked) {
@@ -119,6 +128,7 @@ void add_picks(ShuffleProgram& program, const ShuffleTask& task, int64_t vector,
     given |= uint64_t{1} << i;
   }
   if (task.gap() != 0) program.stores.push_back(given);
+  if (width == line_bytes) pair_picks(program, first, tables);
 }
 
 }  // namespace

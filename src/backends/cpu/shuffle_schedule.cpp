@@ -22,14 +22,15 @@ constexpr int64_t ahead_bytes = 2 << 10;  // at least
 constexpr int64_t most_near_bytes = 16 << 10;
 constexpr int64_t least_line = 512, most_woven = 4, least_woven_line = 16 << 10;
 constexpr int64_t least_far = 2 << 10, near_ahead_bytes = 256, near_blocks = 64, least_piece = 1 << 10, most_piece = 8 << 10;
-constexpr int most_far_windows = 4, most_windows = 12;
+constexpr int most_far_windows = 4, most_windows = 14;
+constexpr int64_t least_tile_run = 48;
 constexpr int64_t least_joined = 40, most_shuffled_row = 256;
 constexpr int64_t task_bytes = 64 << 10;
 
 // Cycles, roughly. A line that is copied past the cache takes 17 of them.
-constexpr double cycles_of_pick = 2, cycles_of_vector = 3, cycles_of_period = 4, cycles_of_row = 20;
+constexpr double cycles_of_pick = 1.6, cycles_of_vector = 3, cycles_of_period = 4, cycles_of_row = 20;
 constexpr double cycles_of_cut_vector = 10;  // more, where periods end within vectors and so go through L1
-constexpr double most_cycles = 26, most_cycles_of_short = 12;  // of a vector, of 64 bytes and of 16
+constexpr double most_cycles = 26, most_cycles_of_short = 10;  // of a vector, of 64 bytes and of 16
 
 double limit_of(int width) { return width == line_bytes ? most_cycles : most_cycles_of_short; }
 
@@ -178,11 +179,11 @@ bool takes_near(const RearrangePlan& plan, const View& view, int near, const Pol
   return view.is_whole(width) || plan.atom_bytes < least_joined;
 }
 
-// A line or more of words, each from another place: tiles transpose them in registers.
+// Nearly a line of words or more, each from another place: tiles transpose them in registers.
 bool is_tile(const RearrangePlan& plan, const View& view) {
   const Loop& inner = plan.loops[plan.depth - 1];
   if (magnitude(inner.src_step) < least_far) return false;
-  return is_word(plan.atom_bytes) && inner.extent * plan.atom_bytes >= line_bytes && view.cost.depth > most_far_windows;
+  return is_word(plan.atom_bytes) && inner.extent * plan.atom_bytes >= least_tile_run && view.cost.depth > most_far_windows;
 }
 
 // Long runs of words and long rows of whole lines, which have kernels of their own; see line_schedule.h.

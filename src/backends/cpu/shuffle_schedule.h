@@ -31,7 +31,9 @@ struct ShuffleProgram {
   std::vector<int64_t> offsets;   // of the picks' windows
   std::vector<uint64_t> masks;    // bytes of the vector that a pick gives
   std::vector<uint64_t> stores;   // with gaps: bytes of each vector that may be written
-  std::vector<Bytes> tables;      // `width` indices for each pick; 128 where it gives nothing
+  // `width` indices for each pick; 128 where it gives nothing. Of 64: the first pick of each two has there what the
+  // second one gives, 64 higher.
+  std::vector<Bytes> tables;
   int64_t reach_begin = 0, reach_end = 0;  // of all windows
 
   int64_t vectors() const { return (bytes - gap + width - 1) / width; }
