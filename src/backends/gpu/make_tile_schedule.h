@@ -13,9 +13,6 @@ namespace infini::gpu {
 // are more tiles than a grid holds.
 std::optional<TileSchedule> make_tile_schedule(const UnitNest& nest, const DeviceModel& model);
 
-// The most lanes of the first 32 threads that ask one bank for different words: 1 is ideal.
-int bank_conflicts(const TileSchedule& schedule);
-
 // For people: "tile of 64 runs × 256 B from 64 rows × 256 B, ..."
 std::string to_string(const TileSchedule& schedule);
 

@@ -2,10 +2,12 @@
 #include "backends/gpu/make_transpose_schedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
 
+#include "backends/gpu/tile_cost.h"
 #include "base/checked.h"
 
 namespace infini::gpu {
@@ -13,10 +15,7 @@ namespace {
 
 constexpr int64_t grid_limit = std::numeric_limits<int32_t>::max();
 constexpr int64_t chain_limit = 1 << 30;
-constexpr uint32_t thread_bits = 8;
-static_assert(transpose_threads == 1 << thread_bits);
-
-constexpr int64_t longest_window = int64_t{vector_bytes} << thread_bits;
+constexpr int64_t longest_window = int64_t{vector_bytes} * transpose_threads / 2;
 constexpr int64_t longest_image = longest_window, usual_image = 256;
 constexpr uint32_t bank_bytes = 128;  // what shared memory gives at a time
 // A longer chain brings nothing.
@@ -41,6 +40,7 @@ class Maker {
     const int64_t least = std::min(64, model_.tile_bytes / 64);
     if (run_bytes() < least || row_bytes() < least) return false;
     choose_shape();
+    if (ceil_div(s.stretch * int64_t{nest_.unit} + vector_bytes, int64_t{vector_bytes}) > transpose_threads) return false;
     lay_images();
     return lay_grid() && lay_shared();
   }
@@ -119,7 +119,13 @@ class Maker {
   // By words, a quarter of a warp writes 128 bytes of a run, a half of it 256: that is worth
   // larger tiles where their number does not matter.
   bool windows_are_short() const {
-    return nest_.unit == 2 && s.by_words && usual_tiles() >= 4 * int64_t{model_.many_tiles};
+    return nest_.unit == 2 && s.by_words &&
+           (usual_tiles() >= 4 * int64_t{model_.many_tiles} || runs_are_far());
+  }
+
+  // Neighbouring runs lie so far apart that every place a warp writes to counts.
+  bool runs_are_far() const {
+    return s.column[0].step >= 128 * 1024 && usual_tiles() >= model_.many_tiles;
   }
 
   int64_t usual_tiles() const {
@@ -130,50 +136,98 @@ class Maker {
 
   void choose_shape() {
     const bool runs_even = even(Use::position, [](const Loop& loop) { return loop.dst_step; });
-    s.skew = runs_even ? vector_bytes : sector_bytes;
-    s.lead_rows = runs_even ? 0 : s.skew / static_cast<uint32_t>(nest_.unit) - 1;
     s.rows_even = row_bytes() % vector_bytes == 0 &&
                   even(Use::column, [](const Loop& loop) { return loop.src_step; });
-    s.by_words =
-        nest_.unit < 4 && s.rows_even && s.lead_rows == 0 && columns_ % (4 / nest_.unit) == 0;
-    // Bytes of an image's row times bytes of a window. A row that may start anywhere takes up to a
-    // vector more than its bytes.
+    s.by_words = nest_.unit < 4 && s.rows_even && runs_even && columns_ % (4 / nest_.unit) == 0;
+    s.skew = runs_even ? vector_bytes : sector_bytes;
+    s.lead_rows = runs_even ? 0 : s.skew / static_cast<uint32_t>(nest_.unit) - 1;
+    // Bytes of an image's row times bytes of a window.
     const bool dear = rows_are_dear(), larger = dear || windows_are_short();
     // Rows in many places are read whole, one block after another, before the next ones.
     s.windows_last = dear && s.lead_rows == 0;
     const int64_t area = int64_t{model_.tile_bytes} * (larger ? 4 : 3) / 3 * nest_.unit;
-    const int64_t more = s.rows_even ? 0 : vector_bytes - nest_.unit;
-    const int64_t whole_row = round_up(row_bytes() + more, vector_bytes);
     int64_t image = int64_t{1} << (bits_for(area) + 1) / 2;
-    image = std::min({std::max<int64_t>(image, 2 * vector_bytes),
-                      dear ? 2 * usual_image : usual_image, whole_row});
-    int64_t run = std::min(int64_t{1} << floor_log2(area / image), longest_window);
-    run = std::max<int64_t>(run, vector_bytes);
-    const int64_t whole_run = int64_t{vector_bytes}
-                              << bits_for(ceil_div(run_bytes(), vector_bytes));
+    image = std::min(std::max<int64_t>(image, 2 * vector_bytes), dear ? 2 * usual_image : usual_image);
+    if (nest_.unit == 1 && s.by_words && runs_are_far()) image = 3 * usual_image / 4;
+    if (dear && !s.rows_even) image -= slack();  // six such blocks fit into a processor
+    int64_t run = window_beside(area, std::min(image, round_up(row_bytes(), vector_bytes)));
+    if (s.lead_rows > 0) run = std::max(run, skewed_window(image));
+    if (row_bytes() <= 2 * image && row_bytes() * run <= area * 4 / 3) image = row_bytes();
+    image = even_part(row_bytes(), image, s.rows_even ? sector_bytes : nest_.unit);
+    const int64_t whole_run =
+        round_up(run_bytes() + s.lead_rows * int64_t{nest_.unit}, int64_t{vector_bytes});
     if (whole_run < run) {
-      run = whole_run;
-      image = std::min({int64_t{1} << floor_log2(area / run), whole_row, longest_image});
+      const int64_t most = std::min(int64_t{1} << floor_log2(area / whole_run), longest_image);
+      image = even_part(row_bytes(), most, s.rows_even ? sector_bytes : nest_.unit);
     }
+    run = even_part(whole_run, run, vector_bytes);
+    image = std::min(image, fitting_image(run / nest_.unit + s.lead_rows));
     s.window = static_cast<uint32_t>(run / nest_.unit);
-    s.stretch = static_cast<uint32_t>(std::min(image - more, row_bytes()) / nest_.unit);
-    s.row_pitch = static_cast<uint32_t>(image);
+    s.stretch = static_cast<uint32_t>(std::min(image, row_bytes()) / nest_.unit);
+  }
+
+  int64_t window_beside(int64_t area, int64_t image) const {
+    const int64_t run = std::min(int64_t{1} << floor_log2(area / image), longest_window);
+    return std::max<int64_t>(run, vector_bytes);
+  }
+
+  // Equal parts of a row of which so many fit into shared memory.
+  int64_t fitting_image(int64_t rows) const {
+    const int64_t granule = s.rows_even ? sector_bytes : nest_.unit;
+    const int64_t most = int64_t{model_.shared_bytes} * 7 / 8 / rows - slack() - granule;
+    return round_up(ceil_div(row_bytes(), ceil_div(row_bytes(), std::max(most, granule))), granule);
+  }
+
+  // Every skewed window reads lead_rows rows of the one before: the smaller the units, the more it
+  // matters that windows are long.
+  int64_t skewed_window(int64_t& image) const {
+    const int64_t scale = model_.tile_bytes / 8;
+    if (nest_.unit == 1) image = std::min(image, scale / 16);
+    return nest_.unit > 2 ? 0 : round_up(scale / (nest_.unit == 1 ? 20 : 16), vector_bytes);
+  }
+
+  // About `wanted` of `bytes`, in multiples of `granule`: that, or where the last part would be a small
+  // rest of few, nearly equal ones.
+  static int64_t even_part(int64_t bytes, int64_t wanted, int64_t granule) {
+    wanted = std::max(wanted / granule * granule, granule);
+    const auto whole = static_cast<double>(bytes / wanted);
+    const double rest = static_cast<double>(bytes % wanted) / static_cast<double>(wanted);
+    if (rest == 0 || whole + 0.35 + 0.65 * rest < 1.08 * (whole + rest)) return wanted;
+    const int64_t parts = std::max<int64_t>((bytes + wanted / 2) / wanted, 1);
+    return round_up(ceil_div(bytes, parts), granule);
+  }
+
+  // A row that may begin anywhere takes more than its bytes: on either side, and more where the shift
+  // changes from row to row.
+  int64_t slack() const { return (s.position_depth > 1 ? 3 : 2) * (vector_bytes - nest_.unit); }
+
+  static void share_threads(int64_t lanes, FastDivisor& side_by_side, uint32_t& others) {
+    side_by_side = make_fast_divisor(static_cast<uint32_t>(lanes));
+    others = static_cast<uint32_t>(transpose_threads / lanes);
   }
 
   void lay_images() {
-    const int64_t units = vector_bytes / nest_.unit;
-    s.row_lane_bits = bits_for(s.row_pitch / vector_bytes);
+    const int64_t units = vector_bytes / nest_.unit, bytes = int64_t{s.stretch} * nest_.unit;
+    const int64_t more = vector_bytes - nest_.unit;  // a row may begin anywhere, the next one too
+    int64_t pitch = round_up(bytes, int64_t{vector_bytes});
+    if (!s.rows_even) {
+      pitch = bytes + slack();
+      const int64_t rest = (s.position[0].step - pitch) % vector_bytes;
+      pitch += (rest + vector_bytes) % vector_bytes;
+    }
+    s.row_pitch = static_cast<uint32_t>(pitch);
+    share_threads(ceil_div(bytes + (s.rows_even ? 0 : more), int64_t{vector_bytes}), s.row_lanes,
+                  s.row_threads);
+    share_threads(s.window / units, s.run_lanes, s.run_threads);
     s.group_bits = bits_for(units);
-    s.v_bits = bits_for(s.window / units);
-    // Half a warp writes 256 bytes of one run: the fewer places an instruction writes to, the
-    // better where runs lie megabytes apart. Reading shared memory twice as long does not matter.
-    s.v_low_bits = std::min<uint32_t>(4, s.v_bits);
-    s.c_low_bits = std::min(bits_for(model_.warp_threads) - s.v_low_bits, thread_bits - s.v_bits);
+    s.pieces_long = s.position_depth == 1 || s.rows_even || s.position[0].extent.divisor >= units;
     // The rows of a vector take an odd number of 16 bytes: 8 vectors begin in 8 different quarters.
-    s.group_skew = units * s.row_pitch / vector_bytes % 2 == 0 ? vector_bytes : 0;
+    // (Half a warp writes 256 bytes of one run: the fewer places an instruction writes to, the
+    // better where runs lie megabytes apart. Reading shared memory twice as long does not matter.)
+    s.group_skew = units * pitch % (2 * vector_bytes) == 0 ? vector_bytes : 0;
     // By words: the banks of one vector's threads are followed by those of the next vector's.
     if (s.by_words)
-      s.group_skew = (std::max<uint32_t>(bank_bytes >> s.v_low_bits, vector_bytes) -
+      s.group_skew = (std::max<uint32_t>(bank_bytes >> std::min(4u, bits_for(s.window / units)), vector_bytes) -
                       static_cast<uint32_t>(units) * s.row_pitch) %
                      bank_bytes;
   }
@@ -201,7 +255,8 @@ class Maker {
   }
 
   bool lay_shared() {
-    s.rows_at = transpose_image(s, transpose_rows(s)) + vector_bytes;
+    s.rows_at = static_cast<uint32_t>(
+        round_up(int64_t{transpose_image(s, transpose_rows(s))} + 3 * vector_bytes, int64_t{vector_bytes}));
     s.runs_at = s.rows_at + (s.position_depth > 1 ? transpose_rows(s) * sizeof(int64_t) : 0);
     s.shared_bytes = s.runs_at + (s.column_depth > 1 ? s.stretch * sizeof(int64_t) : 0);
     s.unit = nest_.unit;
@@ -230,6 +285,22 @@ std::optional<TransposeSchedule> make_transpose_schedule(const UnitNest& nest,
   Maker maker(nest, model, bases_aligned);
   if (!maker.make()) return std::nullopt;
   return maker.s;
+}
+
+double cost_of_transpose(const TransposeSchedule& s, const UnitNest& nest) {
+  constexpr double place = 18, threads = transpose_threads;  // as in tile_cost.cpp
+  const double unit = s.unit, units = vector_bytes / unit;
+  const double row = s.stretch * unit + (s.rows_even ? 0 : 0.75 * sector_bytes) + place;
+  const double run = s.window * unit + (s.lead_rows > 0 ? 8 : 0) + place;
+  const double rows = transpose_rows(s), vectors = s.window / units * s.stretch;
+  const double gather = s.by_words ? 26 : units * (unit < 4 ? 3 : 2) + 16;
+  const double turn = s.lead_rows > 0 && s.column[0].step % sector_bytes != 0 ? 8 * units : 0;
+  const double loads = rows * std::ceil(row / vector_bytes) * 20;
+  const double stores = std::ceil(vectors / threads) * threads * (gather + turn);
+  return cost_of_blocks({s.window * s.stretch * unit, rows * row + s.stretch * run,
+                         (loads + stores) / 32 + threads / 32 * 200,
+                         static_cast<double>(s.shared_bytes), static_cast<double>(s.tiles)},
+                        nest);
 }
 
 std::string to_string(const TransposeSchedule& s) {

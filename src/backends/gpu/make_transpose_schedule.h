@@ -15,6 +15,9 @@ std::optional<TransposeSchedule> make_transpose_schedule(const UnitNest& nest,
                                                          const DeviceModel& model,
                                                          bool bases_aligned);
 
+// As cost_of_tiles(): by it the two kinds are compared.
+double cost_of_transpose(const TransposeSchedule& schedule, const UnitNest& nest);
+
 std::string to_string(const TransposeSchedule& schedule);
 
 }  // namespace infini::gpu

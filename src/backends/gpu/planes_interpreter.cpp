@@ -19,21 +19,30 @@ int64_t Interpreter::transpose_row(const TransposeSchedule& s, const TransposePl
 }
 
 void Interpreter::load_transposed(const TransposeSchedule& s, const TransposePlace& place,
-                                  uint32_t thread) {
+                                  uint32_t number) {
+  const ThreadPlace thread = place_thread(number, s.row_lanes);
+  if (thread.run >= s.row_threads) return;
   const auto bytes = static_cast<int32_t>(place.columns) * s.unit;
-  const auto at = static_cast<int32_t>(thread & ((1u << s.row_lane_bits) - 1)) * vector_bytes;
-  for (uint32_t row = thread >> s.row_lane_bits; row < place.row_end;
-       row += transpose_threads >> s.row_lane_bits) {
+  for (uint32_t row = thread.run; row < place.row_end; row += s.row_threads) {
     if (row < place.row_begin) continue;
     const int64_t start = transpose_row(s, place, row);
-    const int shift = s.rows_even ? 0 : misalignment(start);
-    if (at >= shift + bytes) continue;
-    const int64_t from = start - shift + at, image = transpose_image(s, row) + at;
+    const int shift = misalignment(start);
+    if (s.rows_even && shift != 0) fault("a row is uneven");
+    const int32_t at = static_cast<int32_t>(thread.vector) * vector_bytes - shift;
+    if (at >= bytes) continue;
+    const int64_t from = start + at, image = transpose_place(s, place, row) + at;
     if (image + vector_bytes > s.rows_at) fault("image reaches into the steps");
-    load_vector(s.unit, image, from, shift - at, shift + bytes - at,
+    load_vector(s.unit, image, from, -at, bytes - at,
                 reads_stay_inside(s, place) || (from >= src_base_ + s.src_begin &&
                                                 from + vector_bytes <= src_base_ + s.src_end));
   }
+}
+
+// Where the image of a row begins.
+int64_t Interpreter::transpose_place(const TransposeSchedule& s, const TransposePlace& place,
+                                     uint32_t row) const {
+  return transpose_image(s, row) +
+         image_shift(s, row, static_cast<uintptr_t>(transpose_row(s, place, row)));
 }
 
 // One vector of the window of column c's run.
@@ -42,22 +51,28 @@ void Interpreter::store_window(const TransposeSchedule& s, const TransposePlace&
   const auto units = static_cast<uint32_t>(vector_bytes / s.unit);
   const int64_t run =
       dst_base_ + place.dst + chain_step(s.column, s.column_depth, place.first_column + c);
-  const uint32_t lead = window_lead(s, static_cast<uintptr_t>(run));
+  const uint32_t lead = s.lead_rows == 0 ? 0 : window_lead(s, static_cast<uintptr_t>(run));
   const uint32_t row = vector * units + s.lead_rows - lead;
   const int64_t first = int64_t{place.window_begin} + vector * units - lead;
+  const uint32_t turn = rows_to_turn(s, place, row);
   store_vector(s.positions, s.unit, run + first * s.unit, first, [&](int k) {
     const uint32_t at = row + static_cast<uint32_t>(k);
-    const int shift = s.rows_even ? 0 : misalignment(transpose_row(s, place, at));
-    return int64_t{transpose_image(s, at)} + shift + c * s.unit;
+    const int64_t image = transpose_place(s, place, at);
+    // What the kernel takes for granted: shifts change at most once.
+    const uint32_t same = at - row < turn ? (first < 0 ? at : row) : row + turn;
+    if (s.pieces_long && first + k >= 0 &&
+        image - transpose_image(s, at) != transpose_place(s, place, same) - transpose_image(s, same))
+      fault("shifts change inside a piece");
+    return image + c * s.unit;
   });
 }
 
 void Interpreter::store_transposed(const TransposeSchedule& s, const TransposePlace& place,
                                    uint32_t number) {
-  const ThreadPlace thread = split_thread(s, number);
+  const ThreadPlace thread = place_thread(number, s.run_lanes);
+  if (thread.run >= s.run_threads) return;
   const auto runs = static_cast<uint32_t>(s.by_words ? 4 / s.unit : 1);  // of a thread
-  for (uint32_t group = thread.run * runs; group < place.columns;
-       group += (transpose_threads >> s.v_bits) * runs) {
+  for (uint32_t group = thread.run * runs; group < place.columns; group += s.run_threads * runs) {
     if (s.by_words && (group + runs > place.columns || s.lead_rows > 0 || !s.rows_even))
       fault("the runs of a word do not lie side by side");
     for (uint32_t c = group; c < group + runs; ++c) store_window(s, place, thread.vector, c);

@@ -112,8 +112,8 @@ class Tiles final : public Prepared {
 
   static Kernel<TileSchedule> kernel_for(const TileSchedule& schedule, Gather gather) {
     switch (gather) {
-      case Gather::table:
-        return for_unit(kernels<Gather::table>, schedule.unit);
+      case Gather::each:
+        return for_unit(kernels<Gather::each>, schedule.unit);
       case Gather::prepared:
         return for_unit(kernels<Gather::prepared>, schedule.unit);
       case Gather::linear:

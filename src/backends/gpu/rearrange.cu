@@ -2,11 +2,13 @@
 #include "backends/gpu/rearrange.h"
 
 #include <climits>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "backends/gpu/device.h"
 #include "backends/gpu/prepared.cuh"
+#include "backends/gpu/tile_cost.h"
 #include "contract/candidate.h"
 
 namespace infini::gpu {
@@ -32,6 +34,35 @@ DeviceModel model_for(const Context& context, const RearrangePlan& plan, int64_t
 
 bool always(const Context&, const RearrangePlan&) { return true; }
 
+// Tiles write runs: a dst whose neighbours never touch has none.
+bool has_runs(const Context& context, const RearrangePlan& plan) {
+  const UnitNest nest = nest_of(context, plan);
+  return nest.depth > 0 && nest.loops[nest.depth - 1].dst_step == nest.unit;
+}
+
+struct BestTiles {
+  std::optional<TileSchedule> schedule;
+  double cost = std::numeric_limits<double>::infinity();
+};
+
+// Where gathering is dear, larger tiles pay: what a block prepares serves more bytes.
+BestTiles best_tiles(const Context& context, const RearrangePlan& plan) {
+  const UnitNest nest = nest_of(context, plan);
+  BestTiles best;
+  if (!has_runs(context, plan)) return best;
+  for (const int64_t most : {tile_bytes, tile_bytes * 4 / 3})
+    if (const auto tiles = make_tile_schedule(nest, model_for(context, plan, most)))
+      if (const double cost = cost_of_tiles(*tiles, nest); cost < best.cost) best = {tiles, cost};
+  return best;
+}
+
+// What src holds once and dst many times is read once by tiles, and then only written.
+bool tiles_repeat(const Context& context, const RearrangePlan& plan) {
+  const bool repeats = std::any_of(plan.loops, plan.loops + plan.depth,
+                                   [](const Loop& loop) { return loop.src_step == 0; });
+  return repeats && best_tiles(context, plan).cost < 0.87 * copy_cost;
+}
+
 // A long run is left to the driver's own copy, which is as fast as any.
 bool is_small(const Context&, const RearrangePlan& plan) {
   return plan.depth > 0 || plan.atom_bytes <= 65536;
@@ -50,8 +81,9 @@ std::unique_ptr<Prepared> make_copy(const Context&, const RearrangePlan& plan) {
 
 // Short rows at odd places are better gathered into long runs by tiles.
 bool has_long_rows(const Context& context, const RearrangePlan& plan) {
-  return plan.atom_bytes >= 512 ||
-         (plan.atom_bytes >= 64 && nest_of(context, plan).unit == vector_bytes);
+  return (plan.atom_bytes >= 512 ||
+          (plan.atom_bytes >= 64 && nest_of(context, plan).unit == vector_bytes)) &&
+         !tiles_repeat(context, plan);
 }
 
 std::unique_ptr<Prepared> make_rows(const Context& context, const RearrangePlan& plan) {
@@ -60,8 +92,8 @@ std::unique_ptr<Prepared> make_rows(const Context& context, const RearrangePlan&
   return even && shifted ? std::make_unique<Rows>(*even, *shifted, context.facts.early_launch) : nullptr;
 }
 
-bool has_aligned_bases(const Context& context, const RearrangePlan&) {
-  return context.bases_aligned;
+bool may_have_planes(const Context& context, const RearrangePlan& plan) {
+  return context.bases_aligned && !tiles_repeat(context, plan);
 }
 
 std::unique_ptr<Prepared> make_planes(const Context& context, const RearrangePlan& plan) {
@@ -70,27 +102,18 @@ std::unique_ptr<Prepared> make_planes(const Context& context, const RearrangePla
 }
 
 std::unique_ptr<Prepared> make_transpose(const Context& context, const RearrangePlan& plan) {
-  const auto schedule = make_transpose_schedule(
-      nest_of(context, plan), model_for(context, plan, tile_bytes), context.bases_aligned);
-  return schedule ? prepare(*schedule, context.bases_aligned, context.facts.early_launch) : nullptr;
-}
-
-// Tiles write runs: a dst whose neighbours never touch has none.
-bool has_runs(const Context& context, const RearrangePlan& plan) {
   const UnitNest nest = nest_of(context, plan);
-  return nest.depth > 0 && nest.loops[nest.depth - 1].dst_step == nest.unit;
+  const auto schedule = make_transpose_schedule(nest, model_for(context, plan, tile_bytes),
+                                                context.bases_aligned);
+  // Short runs that lie side by side are better written as one.
+  if (!schedule || best_tiles(context, plan).cost < 0.87 * cost_of_transpose(*schedule, nest))
+    return nullptr;
+  return prepare(*schedule, context.bases_aligned, context.facts.early_launch);
 }
 
-// Where gathering is dear, larger tiles pay: what a block prepares serves more bytes.
 std::unique_ptr<Prepared> make_tiles(const Context& context, const RearrangePlan& plan) {
-  const UnitNest nest = nest_of(context, plan);
-  auto schedule = make_tile_schedule(nest, model_for(context, plan, tile_bytes));
-  if (!schedule) return nullptr;
-  if (schedule->gather <= Gather::prepared || schedule->unit == 1) {
-    const DeviceModel larger = model_for(context, plan, tile_bytes * 4 / 3);
-    if (const auto other = make_tile_schedule(nest, larger)) schedule = other;
-  }
-  return std::make_unique<Tiles>(*schedule, context.facts.early_launch);
+  const BestTiles best = best_tiles(context, plan);
+  return best.schedule ? std::make_unique<Tiles>(*best.schedule, context.facts.early_launch) : nullptr;
 }
 
 std::unique_ptr<Prepared> make_scatter(const Context& context, const RearrangePlan& plan) {
@@ -105,7 +128,7 @@ std::unique_ptr<Prepared> make_generic(const Context& context, const RearrangePl
 
 constexpr Candidate<Prepared, Context, RearrangePlan> candidates[] = {
     {"tiny", is_small, make_tiny},         {"copy", is_one_run, make_copy},
-    {"rows", has_long_rows, make_rows},    {"planes", has_aligned_bases, make_planes},
+    {"rows", has_long_rows, make_rows},    {"planes", may_have_planes, make_planes},
     {"transpose", always, make_transpose}, {"tile", has_runs, make_tiles},
     {"scatter", always, make_scatter},     {"generic", always, make_generic},
 };

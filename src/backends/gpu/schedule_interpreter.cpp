@@ -87,20 +87,22 @@ Interpreter::Bytes Interpreter::get_shared(int64_t at, int bytes) {
 
 void Interpreter::load_rows(const TileSchedule& s, const TilePlace& place, uint32_t thread) {
   const int64_t lowest = place.src - place.below;
+  const int origin = misalignment(src_base_ + lowest);
   const bool inside = lowest + s.rows_low - vector_bytes >= s.src_begin &&
                       lowest + s.rows_high + place.row_bytes + vector_bytes <= s.src_end;
-  const auto lane = static_cast<int32_t>(thread & ((1u << s.row_lane_bits) - 1)) * vector_bytes;
-  const uint32_t row_stride = tile_threads >> s.row_lane_bits;
-  for (uint32_t row = thread >> s.row_lane_bits; row < static_cast<uint32_t>(place.rows);
-       row += row_stride) {
-    const int64_t start = src_base_ + lowest + row_step(s, row);
-    const int shift = misalignment(start);
-    const int32_t end = shift + place.row_bytes;
-    const int64_t image = row_image(s, row);
-    for (int32_t at = lane; at < end; at += vector_bytes << s.row_lane_bits) {
-      const int64_t from = start - shift + at;
-      if (image + at + vector_bytes > s.rows_at) fault("image reaches into the tables");
-      load_vector(s.unit, image + at, from, shift - at, end - at,
+  const FastDivisor& lanes = s.row_lanes[!s.rows_even || origin != 0];
+  const ThreadPlace at_start = place_thread(thread, lanes);
+  const uint32_t row_threads = divide(tile_threads, lanes);
+  if (at_start.run >= row_threads) return;
+  const auto lane = static_cast<int32_t>(at_start.vector) * vector_bytes;
+  for (uint32_t number = at_start.run; number < static_cast<uint32_t>(place.rows);
+       number += row_threads) {
+    const WalkPlace row = place_row_image(s, number);
+    const int64_t start = src_base_ + lowest + row.step;
+    for (int32_t at = lane - misalignment(start); at < place.row_bytes;
+         at += static_cast<int32_t>(lanes.divisor) * vector_bytes) {
+      const int64_t from = start + at;
+      load_vector(s.unit, origin + row.image + at, from, -at, place.row_bytes - at,
                   inside || (from >= src_base_ + s.src_begin &&
                              from + vector_bytes <= src_base_ + s.src_end));
     }
@@ -114,6 +116,16 @@ void Interpreter::load_vector(int unit, int64_t to, int64_t from, int32_t begin,
     if (k >= begin && k < end) put_shared(to + k, load(from + k, unit));
 }
 
+// One vector of a run, written as often as the schedule says.
+template <class Offset>
+void Interpreter::gather_vector(const TileSchedule& s, const TilePlace& place, int64_t run,
+                                int32_t first, const Offset& offset) {
+  for (int32_t i = 0; i < place.repeats; ++i)
+    store_vector(place.run_units, s.unit,
+                 dst_base_ + place.dst + run + i * s.repeat_step + int64_t{first} * s.unit, first,
+                 offset);
+}
+
 // In columns a thread takes several neighbouring runs, 4 bytes at a time.
 void Interpreter::store_runs_linear(const TileSchedule& s, const TilePlace& place,
                                     uint32_t number) {
@@ -123,83 +135,63 @@ void Interpreter::store_runs_linear(const TileSchedule& s, const TilePlace& plac
   int64_t from = misalignment(src_base_ + place.src - place.below) + place.below +
                  static_cast<int32_t>(thread.vector) * s.period_image;
   for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
-       first += static_cast<int32_t>(s.v_stride) * units, from += s.v_image) {
+       first += static_cast<int32_t>(s.lanes.divisor) * units, from += s.lanes_image)
     for (uint32_t run = thread.run * runs; run < static_cast<uint32_t>(place.runs);
-         run += (tile_threads >> s.v_bits) * runs) {
-      const RunPlace at = place_run(s, run);
+         run += s.run_threads * runs)
       for (int r = 0; r < runs; ++r) {
-        const int64_t to = dst_base_ + place.dst + at.dst + r * s.many[0].step;
-        store_vector(place.run_units, s.unit, to + int64_t{first} * s.unit, first, [&](int k) {
+        const WalkPlace at = place_run(s, run);
+        gather_vector(s, place, at.step + r * s.many[0].step, first, [&](int k) {
           const int64_t column = from + at.image + k * s.unit_image;
           if (runs > 1) get_shared(column, 4);
           return column + r * s.unit;
         });
       }
-    }
-  }
+}
+
+// What a thread takes from the table for the vector that begins with this position.
+std::vector<int64_t> Interpreter::look_up(const TileSchedule& s, int32_t first) {
+  const PreparedVector at = find_vector(s, first);
+  std::vector<int64_t> offsets;
+  for (int k = 0; k < vector_bytes / s.unit; ++k)
+    offsets.push_back(position_image(s, table_position(s, at.entry + static_cast<uint32_t>(k))) +
+                      at.image);
+  if (at.entry + static_cast<uint32_t>(vector_bytes / s.unit) > s.table_units)
+    fault("look-up outside the table");
+  return offsets;
 }
 
 void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& place,
                                       uint32_t number) {
   const int units = vector_bytes / s.unit;
   const ThreadPlace thread = place_thread(s, number);
-  if (thread.vector >= s.v_stride) return;
-  const int lead = misalignment(dst_base_ + place.dst + place_run(s, thread.run).dst) / s.unit;
-  const auto origin = static_cast<uint32_t>(misalignment(src_base_ + place.src - place.below));
+  const int lead = misalignment(dst_base_ + place.dst + place_run(s, thread.run).step) / s.unit;
   const int32_t start = static_cast<int32_t>(thread.vector) * units - lead;
   if (start >= place.run_units) return;
-  const auto entry = [&](const PreparedVector& at) {
-    if (at.index >= s.table_units) fault("look-up outside the table");
-    return int64_t{position_image(s, at.index, origin)} + place.below + at.image;
-  };
-  std::vector<int64_t> offsets;
-  const PreparedVector even = find_in_period(s, start);
-  for (int k = 0; k < units; ++k)
-    offsets.push_back(s.rows_even ? entry({even.index + static_cast<uint32_t>(k), even.image})
-                                  : entry(find_in_stride(s, start + k)));
-  int64_t from = 0;
+  const std::vector<int64_t> offsets = look_up(s, start);
+  int64_t from = misalignment(src_base_ + place.src - place.below) + place.below;
   for (int32_t first = start; first < place.run_units;
-       first += static_cast<int32_t>(s.v_stride) * units, from += s.v_image) {
-    for (uint32_t run = thread.run; run < static_cast<uint32_t>(place.runs);
-         run += tile_threads >> s.v_bits) {
-      const RunPlace at = place_run(s, run);
-      const int64_t to = dst_base_ + place.dst + at.dst + int64_t{first} * s.unit;
-      store_vector(place.run_units, s.unit, to, first,
-                   [&](int k) { return from + at.image + offsets[static_cast<size_t>(k)]; });
+       first += static_cast<int32_t>(s.lanes.divisor) * units, from += s.lanes_image)
+    for (uint32_t run = thread.run; run < static_cast<uint32_t>(place.runs); run += s.run_threads) {
+      const WalkPlace at = place_run(s, run);
+      gather_vector(s, place, at.step, first,
+                    [&](int k) { return from + at.image + offsets[static_cast<size_t>(k)]; });
     }
-  }
 }
 
-void Interpreter::store_runs_by_table(const TileSchedule& s, const TilePlace& place,
-                                      uint32_t thread) {
+void Interpreter::store_runs_each(const TileSchedule& s, const TilePlace& place, uint32_t thread) {
   const int units = vector_bytes / s.unit;
-  const auto origin = static_cast<uint32_t>(misalignment(src_base_ + place.src - place.below));
-  const uint32_t group_bits = s.v_low_bits + s.c_low_bits;
-  const uint32_t groups = table_groups(s, place);
-  for (uint32_t group = thread >> group_bits; group < groups; group += tile_threads >> group_bits) {
-    const ThreadPlace item = place_in_group(s, group, thread);
-    if (item.run >= static_cast<uint32_t>(place.runs)) continue;
-    const RunPlace at = place_run(s, item.run);
-    const int64_t start = dst_base_ + place.dst + at.dst;
-    const int32_t first = static_cast<int32_t>(item.vector) * units - misalignment(start) / s.unit;
+  const int64_t from = misalignment(src_base_ + place.src - place.below) + place.below;
+  const uint32_t count = static_cast<uint32_t>(place.runs) * s.lanes.divisor;
+  for (uint32_t i = thread; i < count; i += tile_threads) {
+    const ThreadPlace item = place_thread(s, i);
+    const WalkPlace run = place_run(s, item.run);
+    const int lead = misalignment(dst_base_ + place.dst + run.step) / s.unit;
+    const int32_t first = static_cast<int32_t>(item.vector) * units - lead;
     if (first >= place.run_units) continue;
-    store_vector(place.run_units, s.unit, start + int64_t{first} * s.unit, first, [&](int k) {
-      const int32_t entry =
-          position_image(s, static_cast<uint32_t>(first + k), origin) + place.below;
-      if (entry < 0 || entry > 65535) fault("a table entry does not fit into 16 bits");
-      return entry + at.image;
-    });
+    const std::vector<int64_t> offsets = look_up(s, first);
+    gather_vector(s, place, run.step, first,
+                  [&](int k) { return from + run.image + offsets[static_cast<size_t>(k)]; });
   }
-}
-
-void Interpreter::check_tables(const TileSchedule& s) {
-  const int64_t rows = s.row_depth > 1 ? s.rows[0] * int64_t{sizeof(int64_t)} : 0;
-  const int64_t runs = s.runs_depth > 1 ? s.runs[0] * int64_t{sizeof(RunPlace)} : 0;
-  const int64_t table =
-      s.gather == Gather::table ? s.run_units[0] * int64_t{2} : s.table_units * int64_t{4};
-  if (s.rows_at + rows > s.runs_at || s.runs_at + runs > s.table_at ||
-      s.table_at + table > s.shared_bytes || s.rows_at % 16 || s.runs_at % 16 || s.table_at % 16)
-    fault("tables overlap in shared memory");
 }
 
 void Interpreter::run(const TileSchedule& s) {
@@ -208,12 +200,14 @@ void Interpreter::run(const TileSchedule& s) {
                    static_cast<uintptr_t>(src_base_ + s.src_offset)))
     gather = Gather::prepared;
   for (uint32_t tile = 0; tile < s.tiles; ++tile) {
-    shared_.assign(s.shared_bytes, -1);
-    check_tables(s);
+    if (s.table_at % 4 != 0 || s.table_at + 4 * s.table_units > s.shared_bytes)
+      fault("the table reaches out of shared memory");
+    shared_.assign(s.table_at, -1);
     const TilePlace place = place_tile(s, tile);
     for (uint32_t thread = 0; thread < tile_threads; ++thread) load_rows(s, place, thread);
     for (uint32_t thread = 0; thread < tile_threads; ++thread) {
-      if (gather == Gather::table) store_runs_by_table(s, place, thread);
+      if (gather == Gather::each) store_runs_each(s, place, thread);
+      if (gather == Gather::each || place_thread(s, thread).run >= s.run_threads) continue;
       if (gather == Gather::prepared) store_runs_prepared(s, place, thread);
       if (gather >= Gather::linear) store_runs_linear(s, place, thread);
     }

@@ -48,17 +48,22 @@ class Interpreter {
   void put_shared(int64_t at, const Bytes& value);
   Bytes get_shared(int64_t at, int bytes);
 
-  void check_tables(const TileSchedule& s);
   void load_rows(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void load_vector(int unit, int64_t to, int64_t from, int32_t begin, int32_t end, bool whole);
+  std::vector<int64_t> look_up(const TileSchedule& s, int32_t first);
   void store_runs_linear(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_runs_prepared(const TileSchedule& s, const TilePlace& place, uint32_t thread);
-  void store_runs_by_table(const TileSchedule& s, const TilePlace& place, uint32_t thread);
+  void store_runs_each(const TileSchedule& s, const TilePlace& place, uint32_t thread);
+  template <class Offset>
+  void gather_vector(const TileSchedule& s, const TilePlace& place, int64_t run, int32_t first,
+                     const Offset& offset);
   // Gathers one vector of a run, whole or partial; offset(k) is where unit k is found.
   template <class Offset>
   void store_vector(int64_t run_units, int unit, int64_t to, int64_t first, Offset offset);
   int64_t transpose_row(const TransposeSchedule& s, const TransposePlace& place,
                         uint32_t row) const;
+  int64_t transpose_place(const TransposeSchedule& s, const TransposePlace& place,
+                          uint32_t row) const;
   void load_transposed(const TransposeSchedule& s, const TransposePlace& place, uint32_t thread);
   void store_window(const TransposeSchedule& s, const TransposePlace& place, uint32_t vector,
                     uint32_t c);

@@ -6,15 +6,15 @@
 #include <limits>
 #include <numeric>
 
+#include "backends/gpu/tile_cost.h"
 #include "base/checked.h"
 
 namespace infini::gpu {
 namespace {
 
 constexpr int64_t grid_limit = std::numeric_limits<int32_t>::max();
-constexpr uint32_t thread_bits = 8;
-constexpr uint32_t max_table_units = 2048;
-static_assert(tile_threads == 1 << thread_bits);
+constexpr uint32_t no_skew = 31;
+constexpr int64_t most_table_units = 2560;
 
 uint32_t bits_for(int64_t count) {  // the smallest b with 2^b >= count
   uint32_t bits = 0;
@@ -27,20 +27,12 @@ bool whole_vectors(const TileLoop* loops, int count) {
                      [](const TileLoop& loop) { return loop.step % vector_bytes == 0; });
 }
 
-// Appends a loop to a walk, or prolongs the last one when the new loop goes on where it ends.
-bool append(TileLoop* walk, int32_t& depth, const TileLoop& loop) {
-  if (depth > 0) {
-    TileLoop& inner = walk[depth - 1];
-    const int64_t extent = inner.extent.divisor;
-    if (loop.rows == inner.rows * extent && loop.image == inner.image * extent &&
-        loop.step == inner.step * extent) {
-      inner.extent = make_fast_divisor(inner.extent.divisor * loop.extent.divisor);
-      return true;
-    }
-  }
-  if (depth == max_tile_loops) return false;
-  walk[depth++] = loop;
-  return true;
+FastDivisor divisor_of(int64_t n) { return make_fast_divisor(static_cast<uint32_t>(n)); }
+
+// The smallest number from `least` on that is `step` modulo the vector.
+int64_t pitch_from(int64_t least, int64_t step) {
+  const int64_t rest = (step - least) % vector_bytes;
+  return least + (rest + vector_bytes) % vector_bytes;
 }
 
 class Layouter {
@@ -57,9 +49,12 @@ class Layouter {
     if (shape_.row_bytes > model_.shared_bytes || !lay_grid() || !lay_walks()) return false;
     count_parts(0);
     count_parts(1);
-    lay_images();
-    lay_threads();
-    return lay_shared();
+    s.unit = nest_.unit;
+    s.dst_offset = nest_.dst_offset;
+    s.src_offset = nest_.src_offset;
+    s.src_begin = nest_.src_bytes.begin;
+    s.src_end = nest_.src_bytes.end;
+    return lay_images();
   }
 
   TileSchedule s{};
@@ -85,7 +80,7 @@ class Layouter {
 
   // Blocks that follow one another share the edges of runs, then of rows: cut loops go fastest.
   bool lay_grid() {
-    s.d_cut = s.s_cut = -1;
+    s.d_cut = s.s_cut = s.r_cut = -1;
     if (run_cut_ >= 0) {
       s.d_cut = s.grid_depth;
       if (!add_grid_loop(run_cut_)) return false;
@@ -94,38 +89,40 @@ class Layouter {
       s.s_cut = row_cut_ == run_cut_ ? s.d_cut : s.grid_depth;
       if (row_cut_ != run_cut_ && !add_grid_loop(row_cut_)) return false;
     }
-    for (int i = nest_.depth; i-- > 0;)
-      if (shape_.take[i] < nest_.loops[i].extent && i != run_cut_ && i != row_cut_ &&
-          !add_grid_loop(i))
-        return false;
+    for (int i = nest_.depth; i-- > 0;) {
+      if (shape_.take[i] == nest_.loops[i].extent || i == run_cut_ || i == row_cut_) continue;
+      if (i == shape_.repeat) s.r_cut = s.grid_depth;
+      if (!add_grid_loop(i)) return false;
+    }
     s.tiles = static_cast<uint32_t>(tiles_);
     return true;
   }
 
+  // The images' pitches come later: until then a step from row to row is 0.
   bool lay_walks() {
-    uint32_t rows = 1;
     for (int n = 0; n < shape_.run_length; ++n) {
       const int i = shape_.run_order[n];
       const Loop& loop = nest_.loops[i];
-      TileLoop position{make_fast_divisor(static_cast<uint32_t>(shape_.take[i])), 0, 0, 0};
+      if (s.run_depth == max_tile_loops) return false;
+      TileLoop position{divisor_of(shape_.take[i]), 0, 0};
+      row_of_[s.run_depth] = -1;
       if (shape_.in_row[i]) {
         position.image = static_cast<int32_t>(loop.src_step);
       } else if (loop.src_step != 0) {
-        position.rows = rows;
-        if (!append(s.row, s.row_depth, {position.extent, 0, 0, loop.src_step})) return false;
-        rows *= position.extent.divisor;
+        row_of_[s.run_depth] = s.row_depth;
+        s.row[s.row_depth++] = {position.extent, 0, loop.src_step};
         const int64_t reach = (shape_.take[i] - 1) * loop.src_step;
         (reach < 0 ? s.rows_low : s.rows_high) += reach;
       }
-      if (!append(s.run, s.run_depth, position)) return false;
+      s.run[s.run_depth++] = position;
     }
     for (int n = 0; n < shape_.row_length; ++n) {
       const int i = shape_.row_order[n];
-      if (!shape_.in_run[i] &&
-          !append(s.many, s.runs_depth,
-                  {make_fast_divisor(static_cast<uint32_t>(shape_.take[i])), 0,
-                   static_cast<int32_t>(nest_.loops[i].src_step), nest_.loops[i].dst_step}))
-        return false;
+      if (shape_.in_run[i]) continue;
+      if (s.runs_depth == max_tile_loops) return false;
+      s.many[s.runs_depth++] = {divisor_of(shape_.take[i]),
+                                static_cast<int32_t>(nest_.loops[i].src_step),
+                                nest_.loops[i].dst_step};
     }
     return true;
   }
@@ -156,127 +153,151 @@ class Layouter {
     s.runs[last] = static_cast<int32_t>(runs);
     s.row_bytes[last] = static_cast<int32_t>(bytes);
     s.below[last] = static_cast<int32_t>(below);
+    const int repeat = shape_.repeat;
+    s.repeats[last] = repeat < 0 ? 1 : static_cast<int32_t>(take(repeat, repeat, last));
+    if (repeat >= 0) s.repeat_step = nest_.loops[repeat].dst_step;
   }
 
-  // Positions of a run repeat evenly: position q + period_ lies period_image_ bytes after q in the
-  // images and period_step_ bytes after it in src, if that is one number at all.
-  void lay_images() {
-    int64_t inner = 1;  // positions inside the outermost loop of the walk
-    for (int n = 0; n + 1 < s.run_depth; ++n) inner *= s.run[n].extent.divisor;
-    const TileLoop outer = s.run_depth > 0 ? s.run[s.run_depth - 1] : TileLoop{};
-    period_ = std::lcm(inner, vector_units_);
-    const int64_t steps = period_ / inner;
-    const int64_t group = outer.rows > 0 ? outer.rows * steps : vector_units_;
-    // A group of rows is an odd number of vectors long, so 8 groups start in 8 different quarters
-    // of the banks' 128 bytes.
-    const int64_t room = s.row_bytes[0] + vector_bytes - nest_.unit;
-    const int64_t pitch = round_up(room, group % 2 == 0 ? vector_bytes : 2 * vector_bytes);
-    s.row_pitch = static_cast<uint32_t>(pitch);
-    s.row_group = make_fast_divisor(static_cast<uint32_t>(group));
-    period_image_ = steps * outer.image + (outer.rows > 0 ? group * pitch + vector_bytes : 0);
-    int64_t inner_rows = 1;
-    for (int n = 0; n + 1 < s.row_depth; ++n) inner_rows *= s.row[n].extent.divisor;
-    if (outer.rows > 0)
-      period_step_ = outer.rows == inner_rows ? steps * s.row[s.row_depth - 1].step : uneven;
-    s.unit_image = outer.rows > 0 ? static_cast<int32_t>(pitch) : outer.image;
-    s.period = make_fast_divisor(static_cast<uint32_t>(period_));
-    s.period_image = static_cast<int32_t>(period_image_);
-    s.rows_even = rows_even();
-    s.row_lane_bits = std::min(
-        thread_bits, bits_for(ceil_div(rows_even() ? s.row_bytes[0] : room, vector_bytes)));
+  // Rows that begin anywhere touch a vector more on either side.
+  int64_t room_for_row() const {
+    const int64_t more = vector_bytes - nest_.unit;
+    return s.rows_even ? round_up(s.row_bytes[0] + more, vector_bytes) : s.row_bytes[0] + 2 * more;
   }
 
-  bool rows_even() const { return whole_vectors(s.row, s.row_depth); }
+  // Pitches with `extra` vectors and, if so, a skew; false when shared memory is too small.
+  bool set_pitches(int64_t extra, bool skew) {
+    int64_t room = room_for_row();
+    s.skew_bits = skew ? bits_for(vector_units_) : no_skew;
+    for (int n = 0; n < s.row_depth; ++n) {
+      TileLoop& loop = s.row[n];
+      const int64_t pitch = pitch_from(room, loop.step) + (n == 0 ? extra * vector_bytes : 0);
+      if (pitch > model_.shared_bytes) return false;
+      loop.image = static_cast<int32_t>(pitch);
+      room += (loop.extent.divisor - 1) * pitch;
+      if (n == 0) room += skewed(s, loop.extent.divisor - 1);
+      if (n + 1 < s.row_depth && !s.rows_even) room += vector_bytes;
+    }
+    for (int n = 0; n < s.run_depth; ++n)
+      if (row_of_[n] >= 0) s.run[n].image = s.row[row_of_[n]].image;
+    s.table_at = static_cast<uint32_t>(round_up(room, int64_t{vector_bytes})) + vector_bytes;
+    return s.table_at <= static_cast<uint32_t>(model_.shared_bytes);
+  }
 
-  // All addresses of dst's runs are multiples of the vector when the base is.
-  bool runs_aligned() const {
-    return whole_vectors(s.many, s.runs_depth) &&
-           std::all_of(s.grid, s.grid + s.grid_depth,
-                       [](const GridLoop& loop) { return loop.dst_step % vector_bytes == 0; });
+  // Tries pitches and threads until no two threads of a warp want one bank.
+  bool lay_images() {
+    s.rows_even = whole_vectors(s.row, s.row_depth);
+    const int64_t bytes = s.row_bytes[0];
+    for (int i = 0; i < 2; ++i) {
+      const int64_t touched = bytes + (i == 0 ? 0 : vector_bytes - nest_.unit);
+      s.row_lanes[i] = divisor_of(
+          std::min<int64_t>(ceil_div(touched, int64_t{vector_bytes}), tile_threads));
+    }
+    TileSchedule best{};
+    double best_cycles = std::numeric_limits<double>::infinity();
+    const bool can_skew = s.run_depth > 0 && row_of_[0] == 0 && vector_units_ > 1;
+    const int64_t most = s.rows[0] > 1 ? 4 : 1;
+    for (int64_t n = 0; n < most * (1 + can_skew); ++n) {
+      if (!set_pitches(n / (1 + can_skew), can_skew && n % 2 == 0)) continue;
+      if (!lay_threads()) continue;
+      const double cycles = store_cycles(s);
+      if (cycles >= best_cycles) continue;
+      best_cycles = cycles;
+      best = s;
+      if (bank_conflicts(s) == 1) break;
+    }
+    s = best;
+    return s.shared_bytes > 0;
   }
 
   // Neighbouring runs lie side by side in the images, in whole words of 4 bytes.
   bool has_columns() const {
     const int32_t runs = 4 / nest_.unit;
-    if (nest_.unit > 2 || s.runs_depth == 0 || s.many[0].image != nest_.unit) return false;
-    if (s.many[0].extent.divisor % runs != 0 || s.runs[0] % runs != 0 || s.runs[1] % runs != 0)
-      return false;
-    return s.below[0] == 0 && s.unit_image % 4 == 0 &&
-           std::all_of(s.many + 1, s.many + s.runs_depth,
-                       [](const TileLoop& loop) { return loop.image % 4 == 0; }) &&
+    return nest_.unit < 4 && s.rows_even && s.runs_depth == 1 && s.many[0].image == nest_.unit &&
+           s.runs[0] % runs == 0 && s.runs[1] % runs == 0 && s.run[0].image % 4 == 0 &&
+           s.repeats[0] == 1 &&
            std::all_of(s.grid, s.grid + s.grid_depth,
                        [](const GridLoop& loop) { return loop.src_step % 4 == 0; });
   }
 
-  void lay_threads() {
-    const int64_t vectors = ceil_div(s.run_units[0], vector_units_);
-    const bool linear = s.run_depth <= 1 && rows_even() && runs_aligned();
-    s.gather = linear ? has_columns() ? Gather::columns : Gather::linear : Gather::prepared;
-    const int64_t columns = s.gather == Gather::columns ? 4 / nest_.unit : 1;
-    const uint32_t run_bits = std::min(2u, bits_for(s.runs[0] / columns));
-    const int64_t wanted =
-        runs_aligned() ? vectors : ceil_div(s.run_units[0] + vector_units_ - 1, vector_units_);
-    s.v_bits = std::min(thread_bits - run_bits, bits_for(wanted));
-    const int64_t threads = int64_t{1} << s.v_bits;
-    const int64_t periods = threads / (period_ / vector_units_);
-    s.v_stride = static_cast<uint32_t>(periods > 0 ? periods * (period_ / vector_units_) : threads);
-    s.v_image = static_cast<int32_t>(periods * period_image_);
-    s.v_low_bits = std::min(3u, s.v_bits);
-    s.c_low_bits = std::min(bits_for(model_.warp_threads) - 3, thread_bits - s.v_bits);
-    s.v_turn = runs_aligned() ? 0 : (1u << s.v_bits) - 1;
-    s.one_step = vectors < s.v_stride;
-    const bool rows_stay =
-        rows_even() || (period_step_ != uneven && period_step_ * periods % vector_bytes == 0);
-    const bool runs_stay =
-        whole_vectors(s.many, s.runs_depth) ||
-        (s.runs_depth == 1 && s.many[0].step * (tile_threads >> s.v_bits) % vector_bytes == 0);
-    s.table_units = static_cast<uint32_t>(
-        vector_units_ +
-        (s.rows_even ? period_ : std::min<int64_t>(s.v_stride * vector_units_, s.run_units[0])));
-    if (s.table_units > max_table_units || !runs_stay ||
-        (!s.one_step && (periods == 0 || !rows_stay)))
-      use_table(vectors);
+  // Offsets repeat after whole rounds of all loops but the run's outermost.
+  void find_period() {
+    int64_t inner = 1;
+    for (int n = 0; n + 1 < s.run_depth; ++n) inner *= s.run[n].extent.divisor;
+    const TileLoop outer = s.run_depth > 0 ? s.run[s.run_depth - 1] : TileLoop{};
+    const int64_t period = std::lcm(inner, vector_units_), steps = period / inner;
+    s.period = divisor_of(period);
+    s.period_image = static_cast<int32_t>(steps * outer.image);
+    if (s.run_depth == 1) s.period_image += static_cast<int32_t>(skewed(s, s.period.divisor));
+    s.unit_image = outer.image;
   }
 
-  void use_table(int64_t vectors) {
-    s.gather = Gather::table;
-    s.v_low_bits = std::min(3u, bits_for(vectors + 1));
-    s.c_low_bits = bits_for(model_.warp_threads) - s.v_low_bits;
-    s.run_groups =
-        make_fast_divisor(static_cast<uint32_t>(ceil_div(vectors + 1, int64_t{1} << s.v_low_bits)));
-  }
-
-  bool lay_shared() {
-    int64_t bytes = row_image(s, static_cast<uint32_t>(s.rows[0])) + vector_bytes;
-    const auto reserve = [&](bool needed, int64_t size) {
-      const auto at = static_cast<uint32_t>(bytes);
-      if (needed) bytes += round_up(size, vector_bytes);
-      return at;
+  bool lay_threads() {
+    find_period();
+    const bool linear = s.run_depth <= 1 && runs_aligned(s);
+    const Gather kind = linear ? has_columns() ? Gather::columns : Gather::linear : Gather::prepared;
+    const int64_t vectors = run_vectors(s), period = s.period.divisor / vector_units_;
+    TileSchedule best{};
+    double best_cycles = std::numeric_limits<double>::infinity();
+    const auto consider = [&](Gather gather, int64_t lanes) {
+      if (!set_threads(gather, lanes)) return;
+      const double cycles = store_cycles(s);
+      if (cycles < best_cycles) best = s, best_cycles = cycles;
     };
-    s.rows_at = reserve(s.row_depth > 1, s.rows[0] * static_cast<int64_t>(sizeof(int64_t)));
-    s.runs_at = reserve(s.runs_depth > 1, s.runs[0] * static_cast<int64_t>(sizeof(RunPlace)));
-    s.table_at = reserve(
-        true, s.gather == Gather::table ? s.run_units[0] * int64_t{2} : s.table_units * int64_t{4});
-    s.shared_bytes = static_cast<uint32_t>(bytes);
-    s.unit = nest_.unit;
-    s.dst_offset = nest_.dst_offset;
-    s.src_offset = nest_.src_offset;
-    s.src_begin = nest_.src_bytes.begin;
-    s.src_end = nest_.src_bytes.end;
-    return bytes <= model_.shared_bytes;
+    for (const int64_t wanted : {int64_t{16}, int64_t{8}, int64_t{32}, int64_t{tile_threads}})
+      consider(kind, std::min(wanted, vectors) / period * period);
+    consider(kind, most_vectors());
+    consider(Gather::each, most_vectors());
+    if (best.shared_bytes > 0) s = best;
+    return best.shared_bytes > 0;
   }
 
-  static constexpr int64_t uneven = 1;  // no multiple of anything that matters
+  // Vectors of a run, wherever the bases lie.
+  int64_t most_vectors() const { return ceil_div(s.run_units[0] + vector_units_ - 1, vector_units_); }
+
+  // So many threads side by side along a run; false when their offsets would not stay the same.
+  bool set_threads(Gather gather, int64_t lanes) {
+    if (lanes < 1 || (lanes > tile_threads && gather != Gather::each)) return false;
+    const int64_t runs = gather == Gather::columns ? s.runs[0] / (4 / nest_.unit) : s.runs[0];
+    s.gather = gather;
+    s.lanes = divisor_of(lanes);
+    s.run_threads = static_cast<uint32_t>(std::clamp(tile_threads / lanes, int64_t{1}, runs));
+    s.one_step = gather == Gather::each || lanes >= most_vectors();
+    const int64_t period = s.period.divisor / vector_units_;
+    s.lanes_image = static_cast<int32_t>(lanes / period * s.period_image);
+    if (lanes % period != 0 && !s.one_step) return false;
+    // Linear gathering becomes `prepared` where bases are odd.
+    const int64_t entries =
+        (s.one_step ? s.run_units[0] : s.period.divisor + vector_units_) + 2 * vector_units_;
+    s.table_units = static_cast<uint32_t>(entries);
+    s.shared_bytes = s.table_at + static_cast<uint32_t>(round_up(4 * entries, int64_t{vector_bytes}));
+    if (entries > most_table_units || s.shared_bytes > static_cast<uint32_t>(model_.shared_bytes))
+      return false;
+    return gather == Gather::each || whole_vectors(s.many, s.runs_depth) ||
+           s.runs[0] <= static_cast<int64_t>(s.run_threads) ||
+           (s.runs_depth == 1 && s.many[0].step * s.run_threads % vector_bytes == 0);
+  }
 
   const UnitNest& nest_;
   const TileShape& shape_;
   const DeviceModel& model_;
   int64_t vector_units_;
   int run_cut_, row_cut_;
-  int64_t tiles_ = 1, period_ = 1, period_image_ = 0, period_step_ = 0;
+  int row_of_[max_tile_loops] = {};  // of a loop of the run: which loop of the rows it is, or -1
+  int64_t tiles_ = 1;
 };
 
 }  // namespace
+
+bool runs_aligned(const TileSchedule& s) {
+  return whole_vectors(s.many, s.runs_depth) && s.repeat_step % vector_bytes == 0 &&
+         std::all_of(s.grid, s.grid + s.grid_depth,
+                     [](const GridLoop& loop) { return loop.dst_step % vector_bytes == 0; });
+}
+
+int64_t run_vectors(const TileSchedule& s) {
+  const int64_t units = vector_bytes / s.unit, more = runs_aligned(s) ? 0 : units - 1;
+  return ceil_div(s.run_units[0] + more, units);
+}
 
 std::optional<TileSchedule> lay_out_tile(const UnitNest& nest, const TileShape& shape,
                                          const DeviceModel& model) {

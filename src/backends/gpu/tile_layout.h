@@ -12,4 +12,10 @@ namespace infini::gpu {
 std::optional<TileSchedule> lay_out_tile(const UnitNest& nest, const TileShape& shape,
                                          const DeviceModel& model);
 
+// Every address of dst's runs is a multiple of the vector when the base is.
+bool runs_aligned(const TileSchedule& schedule);
+
+// Vectors of dst that a run touches at most.
+int64_t run_vectors(const TileSchedule& schedule);
+
 }  // namespace infini::gpu

@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "backends/gpu/tile_schedule.h"
 #include "base/checked.h"
 
 namespace infini::gpu {
 namespace {
 
-constexpr int64_t sector_bytes = 32;
 // A gap is read along when the stretch stays this dense, or when it fits into one vector anyway.
 constexpr int64_t dense_step = 16;
 
@@ -85,6 +85,21 @@ void grow_run(const UnitNest& nest, TileShape& shape, int64_t wanted) {
   }
 }
 
+// What a block has gathered once it may write several times: of the longest such loop up to 8 times.
+void add_repeats(const UnitNest& nest, TileShape& shape) {
+  constexpr int64_t most_repeats = 8;
+  shape.repeat = -1;
+  for (int i = 0; i < nest.depth; ++i) {
+    const Loop& loop = nest.loops[i];
+    const bool longest = shape.repeat < 0 || loop.extent > nest.loops[shape.repeat].extent;
+    if (loop.src_step == 0 && !shape.in_run[i] && loop.dst_step % vector_bytes == 0 && longest)
+      shape.repeat = i;
+  }
+  if (shape.repeat < 0) return;
+  const int64_t extent = nest.loops[shape.repeat].extent;
+  shape.take[shape.repeat] = ceil_div(extent, ceil_div(extent, most_repeats));
+}
+
 }  // namespace
 
 TileShape grow_tile(const UnitNest& nest, int64_t run_bytes, int64_t row_bytes) {
@@ -97,6 +112,7 @@ TileShape grow_tile(const UnitNest& nest, int64_t run_bytes, int64_t row_bytes) 
   shape.reach_bytes = shape.row_bytes;
   shape.units = 1;
   for (int i = 0; i < nest.depth; ++i) shape.units *= shape.take[i];
+  add_repeats(nest, shape);
   return shape;
 }
 

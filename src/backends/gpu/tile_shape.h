@@ -21,10 +21,11 @@ struct TileShape {
   bool in_row[max_rank + 1];   // part of the S chain: together one dense stretch of src
   int run_order[max_rank + 1], row_order[max_rank + 1];  // the chains, innermost first
   int run_length, row_length;
+  int repeat;           // a loop that src does not know, of which every run is written; or -1
   int64_t run_units;    // positions in a run
   int64_t row_bytes;    // bytes from a row's first to past its last
   int64_t reach_bytes;  // row_bytes before demote_row_loops: what lies together in src
-  int64_t units;        // units in the tile
+  int64_t units;        // units in the tile, each counted once
 };
 
 // Grows the chains until the run has run_bytes and the row row_bytes, or the chains end.

@@ -28,10 +28,11 @@ class TransposeTile {
       for (uint32_t c = threadIdx.x; c < place_.columns; c += transpose_threads)
         run_steps_[c] = chain_step(s_.column, s_.column_depth, place_.first_column + c);
     if (s_.position_depth == 1) return;
-    for (uint32_t row = place_.row_begin + threadIdx.x; row < place_.row_end;
-         row += transpose_threads)
-      row_steps_[row] =
-          chain_step(s_.position, s_.position_depth, static_cast<uint32_t>(first_position()) + row);
+    for (uint32_t row = threadIdx.x; row < transpose_rows(s_); row += transpose_threads)
+      row_steps_[row] = row < place_.row_begin || row >= place_.row_end
+                            ? 0
+                            : chain_step(s_.position, s_.position_depth,
+                                         static_cast<uint32_t>(first_position()) + row);
     __syncthreads();
   }
 
@@ -43,24 +44,24 @@ class TransposeTile {
   }
 
   __device__ void store() const {
-    const ThreadPlace thread = split_thread(s_, threadIdx.x);
-    const uint32_t stride = transpose_threads >> s_.v_bits;
-    const int64_t step = s_.column[0].step;
-    char* run = dst_ + (place_.first_column + thread.run) * step;
-    Window window;
-    for (uint32_t c = thread.run; c < place_.columns; c += stride, run += stride * step) {
-      if (s_.column_depth > 1) run = dst_ + run_steps_[c];
-      const uint32_t lead = window_lead(s_, reinterpret_cast<uintptr_t>(run));
-      if (lead != window.lead) place_window(window, thread.vector, lead);
-      store_window(run + window.begin, window, images_ + c * unit);
-    }
+    const ThreadPlace thread = place_thread(threadIdx.x, s_.run_lanes);
+    if (thread.run >= s_.run_threads) return;
+    if (s_.lead_rows == 0)
+      store_even(thread);
+    else if (!s_.pieces_long)
+      store_skewed(thread, [&](uint32_t row) { return Prepared(*this, row); });
+    else if (rows_even || s_.position_depth == 1)
+      store_skewed(thread, [&](uint32_t row) { return one_piece(row); });
+    else
+      store_skewed(thread, [&](uint32_t row) { return two_pieces(row); });
   }
 
   // As store(), but a thread takes the runs of a whole word: their units are sorted in registers.
   __device__ void store_by_words() const {
     constexpr uint32_t runs = 4 / unit;
-    const ThreadPlace thread = split_thread(s_, threadIdx.x);
-    const uint32_t row = thread.vector * units, stride = (transpose_threads >> s_.v_bits) * runs;
+    const ThreadPlace thread = place_thread(threadIdx.x, s_.run_lanes);
+    if (thread.run >= s_.run_threads) return;
+    const uint32_t row = thread.vector * units, stride = s_.run_threads * runs;
     const uint32_t first = place_.window_begin + row;
     const unsigned char* from = images_ + transpose_image(s_, row);
     for (uint32_t c = thread.run * runs; c < place_.columns; c += stride) {
@@ -100,33 +101,37 @@ class TransposeTile {
     }
   }
 
-  // A thread's vector of a run's window.
-  struct Window {
-    uint32_t lead = ~0u;
-    bool whole;
-    int64_t begin;          // its bytes in the run
-    int32_t offset[units];  // where the images have its units, for column 0
-  };
-
   __device__ int64_t first_position() const {
     return static_cast<int64_t>(place_.window_begin) - s_.lead_rows;
   }
 
+  __device__ const char* row_start(uint32_t row) const {
+    return first_row_ + (s_.position_depth == 1 ? row * s_.position[0].step : row_steps_[row]);
+  }
+
+  // Where a row's image begins in its 16 bytes, beyond transpose_image().
+  __device__ uint32_t shift_of(uint32_t row) const {
+    return rows_even ? 0 : image_shift(s_, row, reinterpret_cast<uintptr_t>(row_start(row)));
+  }
+
   template <bool inside>
   __device__ void load_rows() const {
+    const ThreadPlace thread = place_thread(threadIdx.x, s_.row_lanes);
+    if (thread.run >= s_.row_threads) return;
     const int32_t bytes = static_cast<int32_t>(place_.columns) * unit;
-    const int32_t at = (threadIdx.x & ((1u << s_.row_lane_bits) - 1)) * vector_bytes;
-    const uint32_t stride = transpose_threads >> s_.row_lane_bits;
-    uint32_t row = threadIdx.x >> s_.row_lane_bits;
+    const auto lane = static_cast<int32_t>(thread.vector) * vector_bytes;
     const int64_t step = s_.position[0].step;
+    uint32_t row = thread.run;
     const char* start = first_row_ + row * step;
-    for (; row < place_.row_end; row += stride, start += stride * step) {
+    for (; row < place_.row_end; row += s_.row_threads, start += s_.row_threads * step) {
       if (row < place_.row_begin) continue;
       if (s_.position_depth > 1) start = first_row_ + row_steps_[row];
-      const int shift = rows_even ? 0 : misalignment(start);
-      if (at < shift + bytes)
-        load_vector<inside>(images_ + transpose_image(s_, row) + at, start - shift + at, shift - at,
-                            shift + bytes - at);
+      const int32_t at = lane - (rows_even ? 0 : misalignment(start));
+      const uint32_t shift =
+          rows_even ? 0 : image_shift(s_, row, reinterpret_cast<uintptr_t>(start));
+      if (at < bytes)
+        load_vector<inside>(images_ + transpose_image(s_, row) + shift + at, start + at, -at,
+                            bytes - at);
     }
   }
 
@@ -142,38 +147,98 @@ class TransposeTile {
     }
   }
 
-  __device__ void place_window(Window& window, uint32_t vector, uint32_t lead) const {
-    const int64_t first = static_cast<int64_t>(place_.window_begin) + vector * units - lead;
-    window.lead = lead;
-    window.begin = first * unit;
-    window.whole = first >= 0 && first + units <= s_.positions;
-    const uint32_t row = vector * units + s_.lead_rows - lead;
+  // Calls body(run, column) for the runs of a thread.
+  template <class Body>
+  __device__ void walk_runs(uint32_t first, const Body& body) const {
+    const int64_t step = s_.column[0].step;
+    char* run = dst_ + (place_.first_column + first) * step;
+    for (uint32_t c = first; c < place_.columns; c += s_.run_threads, run += s_.run_threads * step) {
+      if (s_.column_depth > 1) run = dst_ + run_steps_[c];
+      body(run, c);
+    }
+  }
+
+  // All runs begin at vectors: a thread's rows are the same in all of them.
+  __device__ void store_even(const ThreadPlace& thread) const {
+    const uint32_t row = thread.vector * units;
+    const auto first = static_cast<int32_t>(place_.window_begin + row);
+    const Prepared prepared(*this, row);
+    walk_runs(thread.run,
+              [&](char* run, uint32_t c) { gather(run, first, images_ + c * unit, prepared); });
+  }
+
+  // The window of a run begins at the run's own sector; offsets(row) says how the units of the vector
+  // that begins with this row are found.
+  template <class Offsets>
+  __device__ void store_skewed(const ThreadPlace& thread, const Offsets& offsets) const {
+    walk_runs(thread.run, [&](char* run, uint32_t c) {
+      const uint32_t lead = window_lead(s_, reinterpret_cast<uintptr_t>(run));
+      const uint32_t row = thread.vector * units + s_.lead_rows - lead;
+      const auto first = static_cast<int32_t>(place_.window_begin + thread.vector * units - lead);
+      gather(run, first, images_ + c * unit, offsets(row));
+    });
+  }
+
+  // Rows that lie anyhow, found once for all runs.
+  struct Prepared {
+    int32_t offset[units];
+    const TransposeTile& tile;
+    uint32_t row;
+    __device__ Prepared(const TransposeTile& of, uint32_t first) : tile(of), row(first) {
 #pragma unroll
-    for (int k = 0; k < units; ++k)
-      window.offset[k] = static_cast<int32_t>(transpose_image(s_, row + k)) + shift_of(row + k);
+      for (int k = 0; k < units; ++k) offset[k] = again(k);
+    }
+    __device__ int32_t operator()(int k) const { return offset[k]; }
+    __device__ int32_t again(int k) const {
+      return static_cast<int32_t>(transpose_image(tile.s_, row + k) + tile.shift_of(row + k));
+    }
+  };
+
+  // Rows that lie one pitch apart, but for the skew of groups.
+  struct OnePiece {
+    int32_t base, pitch, skewed_from, skew;
+    __device__ int32_t operator()(int k) const {
+      return base + k * pitch + (k >= skewed_from ? skew : 0);
+    }
+    __device__ int32_t again(int k) const { return (*this)(k); }
+  };
+  __device__ OnePiece one_piece(uint32_t row) const {
+    return {static_cast<int32_t>(transpose_image(s_, row) + shift_of(row)),
+            static_cast<int32_t>(s_.row_pitch), static_cast<int32_t>(units - (row & (units - 1))),
+            static_cast<int32_t>(s_.group_skew)};
   }
 
-  // Where a row begins in its 16 bytes; of rows outside the run anything.
-  __device__ int32_t shift_of(uint32_t row) const {
-    if (rows_even) return 0;
-    const auto step =
-        static_cast<uint32_t>(s_.position_depth == 1 ? row * s_.position[0].step : row_steps_[row]);
-    return (static_cast<uint32_t>(reinterpret_cast<uintptr_t>(first_row_)) + step) &
-           (vector_bytes - 1);
+  // The same with one end of the innermost loop among them, where shifts change.
+  struct TwoPieces {
+    OnePiece rows;
+    int32_t turned_from, turn;
+    __device__ int32_t operator()(int k) const { return rows(k) + (k >= turned_from ? turn : 0); }
+    __device__ int32_t again(int k) const { return (*this)(k); }
+  };
+  __device__ TwoPieces two_pieces(uint32_t row) const {
+    const uint32_t turn = rows_to_turn(s_, place_, row);
+    const uint32_t next = turn < units && row + turn < transpose_rows(s_) ? row + turn : row;
+    return {one_piece(row), static_cast<int32_t>(turn),
+            static_cast<int32_t>(shift_of(next)) - static_cast<int32_t>(shift_of(row))};
   }
 
-  __device__ void store_window(char* to, const Window& window, const unsigned char* from) const {
-    if (window.whole) {
+  // Gathers the vector at position `first` of a run, and stores it; of a partial one the units one by
+  // one: seldom, and in few instructions.
+  template <class Offset>
+  __device__ void gather(char* run, int32_t first, const unsigned char* from,
+                         const Offset& offset) const {
+    char* to = run + static_cast<int64_t>(first) * unit;
+    const auto positions = static_cast<int32_t>(s_.positions);
+    if (first >= 0 && first + units <= positions) {
       Vector value;
 #pragma unroll
-      for (int k = 0; k < units; ++k) value.put<unit>(k, load_word<unit>(from + window.offset[k]));
+      for (int k = 0; k < units; ++k) value.put<unit>(k, load_word<unit>(from + offset(k)));
       store_vector(to, value);
     } else {
-      const int64_t first = window.begin / unit;
-#pragma unroll
-      for (int k = 0; k < units; ++k)
-        if (first + k >= 0 && first + k < s_.positions)
-          store_word<unit>(to + k * unit, load_word<unit>(from + window.offset[k]));
+      const int end = positions - first < units ? positions - first : units;
+#pragma unroll 1
+      for (int k = first < 0 ? -first : 0; k < end; ++k)
+        store_word<unit>(to + k * unit, load_word<unit>(from + offset.again(k)));
     }
   }
 

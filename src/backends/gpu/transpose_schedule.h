@@ -38,11 +38,14 @@ struct TransposeSchedule {
   uint32_t skew, lead_rows;
   int32_t by_words;        // units of 1 or 2 bytes: 4 bytes of neighbouring runs at a time
   int32_t rows_even;       // all rows start at multiples of 16 bytes and are whole vectors long
-  uint32_t row_lane_bits;  // 2^row_lane_bits threads share a row
+  // Threads in the load walk: so many share a row, at so many rows; in the store walk: so many share a
+  // run, at so many runs.
+  FastDivisor row_lanes, run_lanes;
+  uint32_t row_threads, run_threads;
   uint32_t row_pitch;      // of images
   uint32_t group_bits;     // 2^group_bits rows (the units of a vector) ...
   uint32_t group_skew;     // ... are followed by this many bytes, which spread the banks
-  uint32_t v_bits, v_low_bits, c_low_bits;  // threads in the store walk, see split_thread()
+  int32_t pieces_long;     // a vector's rows have at most one end of the innermost loop among them
   // In shared memory: where rows and runs lie, if that takes more than one loop.
   uint32_t rows_at, runs_at;
   int64_t dst_offset, src_offset;
@@ -95,6 +98,23 @@ constexpr int64_t chain_step(const ChainLoop* loops, int depth, uint32_t number)
 
 constexpr uint32_t transpose_image(const TransposeSchedule& s, uint32_t row) {
   return row * s.row_pitch + (row >> s.group_bits) * s.group_skew;
+}
+
+// The image of a row lies this many bytes on, so that it lies in its vectors as the row does, which
+// begins at address `start`. Steps of the innermost loop of positions do not change it: pitches are the
+// loop's step modulo 16.
+constexpr uint32_t image_shift(const TransposeSchedule& s, uint32_t row, uintptr_t start) {
+  return (static_cast<uint32_t>(start) - row * s.row_pitch) & (vector_bytes - 1);
+}
+
+// How many rows from this one on the innermost loop of positions goes on (before the first: until it
+// begins).
+constexpr uint32_t rows_to_turn(const TransposeSchedule& s, const TransposePlace& place,
+                                uint32_t row) {
+  const uint32_t position = place.window_begin + row;  // and lead_rows more
+  if (position < s.lead_rows) return s.lead_rows - position;
+  uint32_t number = position - s.lead_rows;
+  return s.position[0].extent.divisor - take_digit(number, s.position[0].extent);
 }
 
 // By how many units a run's window begins before window_begin.
