@@ -21,6 +21,16 @@ bool same_shape(const UnitNest& nest, const TileShape& a, const TileShape& b) {
          std::equal(a.in_run, a.in_run + nest.depth, b.in_run);
 }
 
+void consider(const UnitNest& nest, const TileShape& shape, const DeviceModel& model,
+              std::optional<TileSchedule>& best, double& best_cost) {
+  const auto schedule = lay_out_tile(nest, shape, model);
+  if (!schedule) return;
+  const double cost = cost_of_tiles(*schedule, nest);
+  if (cost >= best_cost) return;
+  best_cost = cost;
+  best = schedule;
+}
+
 }  // namespace
 
 std::optional<TileSchedule> make_tile_schedule(const UnitNest& nest, const DeviceModel& model) {
@@ -36,12 +46,10 @@ std::optional<TileSchedule> make_tile_schedule(const UnitNest& nest, const Devic
         continue;
       seen.push_back(shape);
       do {
-        const auto schedule = lay_out_tile(nest, shape, model);
-        if (!schedule) continue;
-        const double cost = cost_of_tiles(*schedule, nest);
-        if (cost >= best_cost) continue;
-        best_cost = cost;
-        best = *schedule;
+        TileShape stacked = shape;
+        consider(nest, shape, model, best, best_cost);
+        if (stack_tiles(nest, stacked, model.tile_bytes * 5 / 4 / nest.unit))
+          consider(nest, stacked, model, best, best_cost);
       } while (demote_row_loop(nest, shape));
     }
   }
@@ -49,7 +57,8 @@ std::optional<TileSchedule> make_tile_schedule(const UnitNest& nest, const Devic
 }
 
 std::string to_string(const TileSchedule& s) {
-  constexpr const char* gathers[] = {"vector by vector", "at prepared offsets", "linearly", "by columns"};
+  constexpr const char* gathers[] = {"vector by vector", "at prepared offsets", "linearly",
+                                     "by columns"};
   std::ostringstream text;
   text << s.tiles << " tiles of " << s.runs[0] << " runs x " << s.run_units[0] * s.unit
        << " B, gathered " << gathers[static_cast<int>(s.gather)] << " in units of " << s.unit

@@ -40,7 +40,9 @@ class Maker {
     const int64_t least = std::min(64, model_.tile_bytes / 64);
     if (run_bytes() < least || row_bytes() < least) return false;
     choose_shape();
-    if (ceil_div(s.stretch * int64_t{nest_.unit} + vector_bytes, int64_t{vector_bytes}) > transpose_threads) return false;
+    if (ceil_div(s.stretch * int64_t{nest_.unit} + vector_bytes, int64_t{vector_bytes}) >
+        transpose_threads)
+      return false;
     lay_images();
     return lay_grid() && lay_shared();
   }
@@ -125,7 +127,8 @@ class Maker {
 
   // Neighbouring runs lie so far apart that every place a warp writes to counts.
   bool runs_are_far() const {
-    return s.column[0].step >= 128 * 1024 && usual_tiles() >= model_.many_tiles;
+    return s.column[0].step >= 128 * 1024 && row_bytes() >= usual_image &&
+           usual_tiles() >= model_.many_tiles;
   }
 
   int64_t usual_tiles() const {
@@ -135,9 +138,10 @@ class Maker {
   }
 
   void choose_shape() {
-    const bool runs_even = even(Use::position, [](const Loop& loop) { return loop.dst_step; });
     s.rows_even = row_bytes() % vector_bytes == 0 &&
                   even(Use::column, [](const Loop& loop) { return loop.src_step; });
+    const auto dst_step = [](const Loop& loop) { return loop.dst_step; };
+    const bool runs_even = even(Use::position, dst_step);
     s.by_words = nest_.unit < 4 && s.rows_even && runs_even && columns_ % (4 / nest_.unit) == 0;
     s.skew = runs_even ? vector_bytes : sector_bytes;
     s.lead_rows = runs_even ? 0 : s.skew / static_cast<uint32_t>(nest_.unit) - 1;
@@ -147,7 +151,8 @@ class Maker {
     s.windows_last = dear && s.lead_rows == 0;
     const int64_t area = int64_t{model_.tile_bytes} * (larger ? 4 : 3) / 3 * nest_.unit;
     int64_t image = int64_t{1} << (bits_for(area) + 1) / 2;
-    image = std::min(std::max<int64_t>(image, 2 * vector_bytes), dear ? 2 * usual_image : usual_image);
+    image =
+        std::min(std::max<int64_t>(image, 2 * vector_bytes), dear ? 2 * usual_image : usual_image);
     if (nest_.unit == 1 && s.by_words && runs_are_far()) image = 3 * usual_image / 4;
     if (dear && !s.rows_even) image -= slack();  // six such blocks fit into a processor
     int64_t run = window_beside(area, std::min(image, round_up(row_bytes(), vector_bytes)));
@@ -174,7 +179,8 @@ class Maker {
   // Equal parts of a row of which so many fit into shared memory.
   int64_t fitting_image(int64_t rows) const {
     const int64_t granule = s.rows_even ? sector_bytes : nest_.unit;
-    const int64_t most = int64_t{model_.shared_bytes} * 7 / 8 / rows - slack() - granule;
+    const int64_t most =
+        int64_t{model_.shared_bytes} * 7 / 8 / rows - (s.rows_even ? 0 : slack() + granule);
     return round_up(ceil_div(row_bytes(), ceil_div(row_bytes(), std::max(most, granule))), granule);
   }
 
@@ -186,8 +192,8 @@ class Maker {
     return nest_.unit > 2 ? 0 : round_up(scale / (nest_.unit == 1 ? 20 : 16), vector_bytes);
   }
 
-  // About `wanted` of `bytes`, in multiples of `granule`: that, or where the last part would be a small
-  // rest of few, nearly equal ones.
+  // About `wanted` of `bytes`, in multiples of `granule`: that, or where the last part would be a
+  // small rest of few, nearly equal ones.
   static int64_t even_part(int64_t bytes, int64_t wanted, int64_t granule) {
     wanted = std::max(wanted / granule * granule, granule);
     const auto whole = static_cast<double>(bytes / wanted);
@@ -197,8 +203,8 @@ class Maker {
     return round_up(ceil_div(bytes, parts), granule);
   }
 
-  // A row that may begin anywhere takes more than its bytes: on either side, and more where the shift
-  // changes from row to row.
+  // A row that may begin anywhere takes more than its bytes: on either side, and more where the
+  // shift changes from row to row.
   int64_t slack() const { return (s.position_depth > 1 ? 3 : 2) * (vector_bytes - nest_.unit); }
 
   static void share_threads(int64_t lanes, FastDivisor& side_by_side, uint32_t& others) {
@@ -227,7 +233,8 @@ class Maker {
     s.group_skew = units * pitch % (2 * vector_bytes) == 0 ? vector_bytes : 0;
     // By words: the banks of one vector's threads are followed by those of the next vector's.
     if (s.by_words)
-      s.group_skew = (std::max<uint32_t>(bank_bytes >> std::min(4u, bits_for(s.window / units)), vector_bytes) -
+      s.group_skew = (std::max<uint32_t>(bank_bytes >> std::min(4u, bits_for(s.window / units)),
+                                         vector_bytes) -
                       static_cast<uint32_t>(units) * s.row_pitch) %
                      bank_bytes;
   }
@@ -255,8 +262,8 @@ class Maker {
   }
 
   bool lay_shared() {
-    s.rows_at = static_cast<uint32_t>(
-        round_up(int64_t{transpose_image(s, transpose_rows(s))} + 3 * vector_bytes, int64_t{vector_bytes}));
+    s.rows_at = static_cast<uint32_t>(round_up(
+        int64_t{transpose_image(s, transpose_rows(s))} + 3 * vector_bytes, int64_t{vector_bytes}));
     s.runs_at = s.rows_at + (s.position_depth > 1 ? transpose_rows(s) * sizeof(int64_t) : 0);
     s.shared_bytes = s.runs_at + (s.column_depth > 1 ? s.stretch * sizeof(int64_t) : 0);
     s.unit = nest_.unit;

@@ -61,7 +61,8 @@ void Interpreter::store_window(const TransposeSchedule& s, const TransposePlace&
     // What the kernel takes for granted: shifts change at most once.
     const uint32_t same = at - row < turn ? (first < 0 ? at : row) : row + turn;
     if (s.pieces_long && first + k >= 0 &&
-        image - transpose_image(s, at) != transpose_place(s, place, same) - transpose_image(s, same))
+        image - transpose_image(s, at) !=
+            transpose_place(s, place, same) - transpose_image(s, same))
       fault("shifts change inside a piece");
     return image + c * s.unit;
   });

@@ -14,11 +14,17 @@
 namespace infini::gpu {
 namespace {
 
+struct BestTiles {
+  std::optional<TileSchedule> schedule;
+  double cost = std::numeric_limits<double>::infinity();
+};
+
 // A candidate's context: the device, and what the base pointers allow.
 struct Context {
   const DeviceFacts& facts;
   int max_unit;        // the widest unit
   bool bases_aligned;  // both sides' first elements lie at multiples of 16 bytes
+  mutable std::optional<BestTiles> tiles = std::nullopt;  // several candidates ask for them
 };
 
 UnitNest nest_of(const Context& context, const RearrangePlan& plan) {
@@ -40,15 +46,11 @@ bool has_runs(const Context& context, const RearrangePlan& plan) {
   return nest.depth > 0 && nest.loops[nest.depth - 1].dst_step == nest.unit;
 }
 
-struct BestTiles {
-  std::optional<TileSchedule> schedule;
-  double cost = std::numeric_limits<double>::infinity();
-};
-
 // Where gathering is dear, larger tiles pay: what a block prepares serves more bytes.
-BestTiles best_tiles(const Context& context, const RearrangePlan& plan) {
+const BestTiles& best_tiles(const Context& context, const RearrangePlan& plan) {
+  if (context.tiles) return *context.tiles;
+  BestTiles& best = context.tiles.emplace();
   const UnitNest nest = nest_of(context, plan);
-  BestTiles best;
   if (!has_runs(context, plan)) return best;
   for (const int64_t most : {tile_bytes, tile_bytes * 4 / 3})
     if (const auto tiles = make_tile_schedule(nest, model_for(context, plan, most)))
@@ -56,11 +58,15 @@ BestTiles best_tiles(const Context& context, const RearrangePlan& plan) {
   return best;
 }
 
-// What src holds once and dst many times is read once by tiles, and then only written.
+// What src holds once and dst many times is read once by tiles, and then only written. (Of long
+// rows that follow one another the row kernel does so, too.)
 bool tiles_repeat(const Context& context, const RearrangePlan& plan) {
+  constexpr int64_t long_row = 64 * 1024;
   const bool repeats = std::any_of(plan.loops, plan.loops + plan.depth,
                                    [](const Loop& loop) { return loop.src_step == 0; });
-  return repeats && best_tiles(context, plan).cost < 0.87 * copy_cost;
+  if (!repeats || (plan.atom_bytes >= long_row && plan.loops[plan.depth - 1].src_step == 0))
+    return false;
+  return best_tiles(context, plan).cost < 0.87 * copy_cost;
 }
 
 // A long run is left to the driver's own copy, which is as fast as any.
@@ -89,7 +95,8 @@ bool has_long_rows(const Context& context, const RearrangePlan& plan) {
 std::unique_ptr<Prepared> make_rows(const Context& context, const RearrangePlan& plan) {
   const auto even = make_row_schedule(plan, context.max_unit);
   const auto shifted = make_shift_schedule(plan, context.max_unit);
-  return even && shifted ? std::make_unique<Rows>(*even, *shifted, context.facts.early_launch) : nullptr;
+  return even && shifted ? std::make_unique<Rows>(*even, *shifted, context.facts.early_launch)
+                         : nullptr;
 }
 
 bool may_have_planes(const Context& context, const RearrangePlan& plan) {
@@ -101,19 +108,27 @@ std::unique_ptr<Prepared> make_planes(const Context& context, const RearrangePla
   return schedule ? prepare(*schedule, context.facts.early_launch) : nullptr;
 }
 
+std::optional<TransposeSchedule> transpose_for(const Context& context, const RearrangePlan& plan) {
+  return make_transpose_schedule(nest_of(context, plan), model_for(context, plan, tile_bytes),
+                                 context.bases_aligned);
+}
+
+// Short runs that lie side by side are better written as one.
+bool transposes_well(const Context& context, const RearrangePlan& plan) {
+  const auto schedule = transpose_for(context, plan);
+  return schedule && best_tiles(context, plan).cost >=
+                         0.87 * cost_of_transpose(*schedule, nest_of(context, plan));
+}
+
 std::unique_ptr<Prepared> make_transpose(const Context& context, const RearrangePlan& plan) {
-  const UnitNest nest = nest_of(context, plan);
-  const auto schedule = make_transpose_schedule(nest, model_for(context, plan, tile_bytes),
-                                                context.bases_aligned);
-  // Short runs that lie side by side are better written as one.
-  if (!schedule || best_tiles(context, plan).cost < 0.87 * cost_of_transpose(*schedule, nest))
-    return nullptr;
-  return prepare(*schedule, context.bases_aligned, context.facts.early_launch);
+  const auto schedule = transpose_for(context, plan);
+  return schedule ? prepare(*schedule, context.bases_aligned, context.facts.early_launch) : nullptr;
 }
 
 std::unique_ptr<Prepared> make_tiles(const Context& context, const RearrangePlan& plan) {
-  const BestTiles best = best_tiles(context, plan);
-  return best.schedule ? std::make_unique<Tiles>(*best.schedule, context.facts.early_launch) : nullptr;
+  const BestTiles& best = best_tiles(context, plan);
+  return best.schedule ? std::make_unique<Tiles>(*best.schedule, context.facts.early_launch)
+                       : nullptr;
 }
 
 std::unique_ptr<Prepared> make_scatter(const Context& context, const RearrangePlan& plan) {
@@ -127,10 +142,14 @@ std::unique_ptr<Prepared> make_generic(const Context& context, const RearrangePl
 }
 
 constexpr Candidate<Prepared, Context, RearrangePlan> candidates[] = {
-    {"tiny", is_small, make_tiny},         {"copy", is_one_run, make_copy},
-    {"rows", has_long_rows, make_rows},    {"planes", may_have_planes, make_planes},
-    {"transpose", always, make_transpose}, {"tile", has_runs, make_tiles},
-    {"scatter", always, make_scatter},     {"generic", always, make_generic},
+    {"tiny", is_small, make_tiny},
+    {"copy", is_one_run, make_copy},
+    {"rows", has_long_rows, make_rows},
+    {"planes", may_have_planes, make_planes},
+    {"transpose", transposes_well, make_transpose},
+    {"tile", has_runs, make_tiles},
+    {"scatter", always, make_scatter},
+    {"generic", always, make_generic},
 };
 
 // What clients get: checks the pointers and takes the prepared variant that their alignment allows.
@@ -182,8 +201,8 @@ std::unique_ptr<RearrangeKernel> make_rearrange(Device& device, const RearrangeP
     const bool rare = bases < natural && bases != 4 && bases != 1;
     if (rare || (bases > natural && bases < vector_bytes) || kernel->alignment() <= bases) continue;
     auto variant = first_accepting(
-        candidates, Context{gpu.facts(), std::min(bases, natural), bases == vector_bytes},
-        plan, "INFINI_GPU_REARRANGE");
+        candidates, Context{gpu.facts(), std::min(bases, natural), bases == vector_bytes}, plan,
+        "INFINI_GPU_REARRANGE");
     if (!variant) return nullptr;
     kernel->add(std::move(variant));
   }

@@ -141,6 +141,32 @@ TEST(Schedules, KeepTheLawOnPlanesAndOddTranspositions) {
   }
 }
 
+// What random layouts seldom have: repeated elements and blocks, short runs side by side, few planes
+// at odd pitches and flipped, gaps.
+TEST(Schedules, KeepTheLawOnRepeatsAndShortRuns) {
+  harness::Random random(17);
+  const char* const dtypes[] = {"u8", "f16", "f32", "f64"};
+  const auto text = [](int64_t n) { return std::to_string(n); };
+  for (int i = 0; i < 300; ++i) {
+    const std::string start = std::string("rearrange ") + dtypes[i % 4] + " ";
+    const int64_t a = random.between(2, 40), b = random.between(2, 40), c = random.between(2, 12);
+    const int64_t gap = random.between(0, 3);
+    const std::string shape = text(a) + "x" + text(b) + "x" + text(c);
+    for (const std::string& problem :
+         {start + shape + " src=" + text(b * (1 + gap)) + "," + text(1 + gap) + ",0",
+          start + shape + " src=" + text(c + gap) + ",0,1",
+          start + shape + " src=0," + text(c + gap) + ",1",
+          start + shape + " src=" + text(c * b) + ",1," + text(b + gap),
+          start + shape + " src=1," + text(-a * c - gap) + "," + text(a),
+          start + text(b * c) + "x" + text(a) + " src=-1," + text(b * c + gap),
+          start + text(a) + "x2x" + text(b) + "x2x" + text(c) + " src=" + text(b * c) + ",0," +
+              text(c) + ",0,1"}) {
+      const DeviceModel model{1024 << i % 5, 49152, i % 3 == 0 ? 1 : 4096, 32 << i % 3};
+      ASSERT_EQ(judge(harness::parse_rearrange(problem), 16, model), "") << problem;
+    }
+  }
+}
+
 // Rows shorter and longer than a block's share, several to a block and cut into segments.
 TEST(Schedules, KeepTheLawOnScatters) {
   harness::Random random(11);

@@ -42,30 +42,35 @@ struct Rounds {
 Rounds store_rounds(const TileSchedule& s) {
   const auto vectors = static_cast<double>(run_vectors(s));
   const double columns = s.gather == Gather::columns ? 4.0 / s.unit : 1;
-  if (s.gather == Gather::each) return {std::ceil(vectors * s.runs[0] / tile_threads), tile_threads};
+  if (s.gather == Gather::each)
+    return {std::ceil(vectors * s.runs[0] / tile_threads), tile_threads};
   const double lanes = s.lanes.divisor;
   return {std::ceil(vectors / lanes) * std::ceil(s.runs[0] / columns / s.run_threads) * columns,
           lanes * s.run_threads};
 }
 
-// Instructions of a block that are not the store walk's: mostly the load walk's, for rows and for vectors.
+// Instructions of a block that are not the store walk's: mostly the load walk's, for rows and for
+// vectors.
 double instructions(const TileSchedule& s) {
   const double lanes = s.row_lanes[!s.rows_even].divisor, threads = tile_threads;
   const double rows = std::ceil(s.rows[0] / std::floor(threads / lanes));
-  const double vectors = std::ceil((s.row_bytes[0] + vector_bytes - s.unit) / (lanes * vector_bytes));
+  const double vectors =
+      std::ceil((s.row_bytes[0] + vector_bytes - s.unit) / (lanes * vector_bytes));
   const double loads = warps(threads) * rows * (30 + 12 * s.row_depth + 12 * vectors);
-  const double table = s.gather <= Gather::prepared ? warps(s.table_units) * (25 + 15 * s.run_depth) : 0;
+  const double table =
+      s.gather <= Gather::prepared ? warps(s.table_units) * (25 + 15 * s.run_depth) : 0;
   return loads + table + warps(threads) * (200 + 15 * s.grid_depth);
 }
 
-// Bytes that come and go. Rows that begin anywhere are read in whole sectors, runs that end anywhere
-// are written in partial ones, and every place that a row or run is looked for costs some more: tiles
-// of 64 and 128 bytes' width were 0.15 and 0.04 slower than those of 256.
+// Bytes that come and go. Rows that begin anywhere are read in whole sectors, runs that end
+// anywhere are written in partial ones, and every place that a row or run is looked for costs some
+// more: tiles of 64 and 128 bytes' width were 0.15 and 0.04 slower than those of 256.
 double moved(const TileSchedule& s) {
   constexpr double place = 18;
   const bool sectors = s.rows_even && s.row_bytes[0] % sector_bytes == 0;
   double row = s.row_bytes[0] + (sectors ? 0 : 0.75 * sector_bytes) + place;
-  if (s.row_depth > 0) row = std::min(row, std::abs(static_cast<double>(s.row[0].step)));  // side by side
+  if (s.row_depth > 0)
+    row = std::min(row, std::abs(static_cast<double>(s.row[0].step)));  // side by side
   const double run = s.run_units[0] * s.unit + (runs_aligned(s) ? 0 : 16) + place;
   return row * s.rows[0] + run * s.runs[0] * s.repeats[0];
 }
@@ -119,12 +124,12 @@ double cost_of_tiles(const TileSchedule& s, const UnitNest& nest) {
 double cost_of_blocks(const BlockWork& work, const UnitNest& nest) {
   double bytes = nest.unit;
   for (int i = 0; i < nest.depth; ++i) bytes *= static_cast<double>(nest.loops[i].extent);
-  const double filled = bytes / (work.tile_bytes * work.blocks);  // the rest lies beyond loops' ends
+  const double filled =
+      bytes / (work.tile_bytes * work.blocks);  // the rest lies beyond loops' ends
   const double resident = std::min(most_blocks, shared_bytes_in_all / (work.shared_bytes + 1024));
   const double memory = work.moved_bytes / bytes_per_cycle * filled;
   const double busy = work.instructions / issues_per_cycle;
-  const double cycles =
-      std::max({memory, busy, tile_latency / resident}) + 0.15 * (memory + busy);
+  const double cycles = std::max({memory, busy, tile_latency / resident}) + 0.15 * (memory + busy);
   const double turns = std::max(1.0, work.blocks / processors);
   return cycles * (turns + 0.5 * std::min(resident, turns)) / turns / (work.tile_bytes * filled);
 }

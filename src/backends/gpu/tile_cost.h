@@ -10,10 +10,12 @@ namespace infini::gpu {
 // different words: 1 is ideal.
 int bank_conflicts(const TileSchedule& schedule);
 
-// Cycles that a processor is busy with the store walk of a whole tile: instructions or shared memory.
+// Cycles that a processor is busy with the store walk of a whole tile: instructions or shared
+// memory.
 double store_cycles(const TileSchedule& schedule);
 
-// What one block of a kernel does; of full blocks, though some may lie partly beyond the ends of loops.
+// What one block of a kernel does; of full blocks, though some may lie partly beyond the ends of
+// loops.
 struct BlockWork {
   double tile_bytes;    // that it writes
   double moved_bytes;   // that come and go, counting what only its way costs

@@ -71,8 +71,8 @@ struct TileStore {
         from(images + misalignment(src + tile.src - tile.below) + tile.below),
         table(reinterpret_cast<const int32_t*>(images + schedule.table_at)) {}
 
-  // Gathers the vector that begins at position `first` of a run, and stores it; offset(k) is where unit
-  // k is found, offset.again(k) says the same for a k that is not known when this is compiled.
+  // Gathers the vector that begins at position `first` of a run, and stores it; offset(k) is where
+  // unit k is found, offset.again(k) says the same for a k that is not known when this is compiled.
   template <class Offset>
   __device__ void gather(char* run, int32_t first, const unsigned char* images,
                          const Offset& offset) const {
@@ -89,18 +89,30 @@ struct TileStore {
     }
   }
 
-  // The units of a partial vector, one by one: seldom, and in few instructions.
+  // The units of a partial vector, one by one: of many units seldom, and in few instructions.
   template <class Offset>
   __device__ void gather_part(char* to, int32_t first, const unsigned char* images,
                               const Offset& offset) const {
     const int32_t left = place.run_units - first;
-    const int end = left < units ? left : units;
+    const int begin = first < 0 ? -first : 0, end = left < units ? left : units;
+    if constexpr (units <= 8) {
+      Vector value{};
+#pragma unroll
+      for (int k = 0; k < units; ++k)
+        if (k >= begin && k < end) value.put<unit>(k, load_word<unit>(images + offset(k)));
 #pragma unroll 1
-    for (int k = first < 0 ? -first : 0; k < end; ++k) {
-      const Word<unit> value = load_word<unit>(images + offset.again(k));
+      for (int i = 0; i < place.repeats; ++i, to += s.repeat_step)
+#pragma unroll
+        for (int k = 0; k < units; ++k)
+          if (k >= begin && k < end) store_word<unit>(to + k * unit, value.template get<unit>(k));
+    } else {
 #pragma unroll 1
-      for (int i = 0; i < place.repeats; ++i)
-        store_word<unit>(to + i * s.repeat_step + k * unit, value);
+      for (int k = begin; k < end; ++k) {
+        const Word<unit> value = load_word<unit>(images + offset.again(k));
+#pragma unroll 1
+        for (int i = 0; i < place.repeats; ++i)
+          store_word<unit>(to + i * s.repeat_step + k * unit, value);
+      }
     }
   }
 
@@ -123,7 +135,8 @@ struct TileStore {
     const int32_t begin = moved + s.many[0].image * static_cast<int32_t>(thread.run);
     char* run = dst + s.many[0].step * thread.run;
     const unsigned char* images = from + begin;
-    for (uint32_t r = thread.run; r < place.runs; r += s.run_threads, run += step, images += run_image) {
+    for (uint32_t r = thread.run; r < place.runs;
+         r += s.run_threads, run += step, images += run_image) {
       const unsigned char* image = images;
       for (int32_t at = first; at < place.run_units; at += stride, image += s.lanes_image)
         gather(run, at, image, offset);
@@ -213,7 +226,8 @@ struct TileStore {
 
 template <int unit, Gather gather>
 __global__ void __launch_bounds__(tile_threads,
-                                  resident_blocks(gather <= Gather::prepared && unit < 4 ? 4 : 5, tile_threads))
+                                  resident_blocks(gather <= Gather::prepared && unit < 4 ? 4 : 5,
+                                                  tile_threads))
     move_tiles(const __grid_constant__ TileSchedule s, char* dst, const char* src) {
   unsigned char* images = shared_memory();
   const TilePlace place = place_tile(s, blockIdx.x);

@@ -124,6 +124,17 @@ class Layouter {
                                 static_cast<int32_t>(nest_.loops[i].src_step),
                                 nest_.loops[i].dst_step};
     }
+    return shape_.stack < 0 || lay_stack(nest_.loops[shape_.stack]);
+  }
+
+  // The outermost loop of rows and of runs alike.
+  bool lay_stack(const Loop& loop) {
+    if (s.row_depth == max_tile_loops || s.runs_depth == max_tile_loops) return false;
+    const FastDivisor extent = divisor_of(shape_.take[shape_.stack]);
+    s.row[s.row_depth++] = {extent, 0, loop.src_step};
+    s.many[s.runs_depth++] = {extent, 0, loop.dst_step};
+    const int64_t reach = (shape_.take[shape_.stack] - 1) * loop.src_step;
+    (reach < 0 ? s.rows_low : s.rows_high) += reach;
     return true;
   }
 
@@ -148,6 +159,7 @@ class Layouter {
       below += reach < 0 ? -reach : 0;
       if (!shape_.in_run[i]) runs *= take(i, row_cut_, last);
     }
+    if (shape_.stack >= 0) rows *= shape_.take[shape_.stack], runs *= shape_.take[shape_.stack];
     s.run_units[last] = static_cast<int32_t>(positions);
     s.rows[last] = static_cast<int32_t>(rows);
     s.runs[last] = static_cast<int32_t>(runs);
@@ -179,6 +191,7 @@ class Layouter {
     }
     for (int n = 0; n < s.run_depth; ++n)
       if (row_of_[n] >= 0) s.run[n].image = s.row[row_of_[n]].image;
+    if (shape_.stack >= 0) s.many[s.runs_depth - 1].image = s.row[s.row_depth - 1].image;
     s.table_at = static_cast<uint32_t>(round_up(room, int64_t{vector_bytes})) + vector_bytes;
     return s.table_at <= static_cast<uint32_t>(model_.shared_bytes);
   }
@@ -189,8 +202,8 @@ class Layouter {
     const int64_t bytes = s.row_bytes[0];
     for (int i = 0; i < 2; ++i) {
       const int64_t touched = bytes + (i == 0 ? 0 : vector_bytes - nest_.unit);
-      s.row_lanes[i] = divisor_of(
-          std::min<int64_t>(ceil_div(touched, int64_t{vector_bytes}), tile_threads));
+      s.row_lanes[i] =
+          divisor_of(std::min<int64_t>(ceil_div(touched, int64_t{vector_bytes}), tile_threads));
     }
     TileSchedule best{};
     double best_cycles = std::numeric_limits<double>::infinity();
@@ -234,7 +247,8 @@ class Layouter {
   bool lay_threads() {
     find_period();
     const bool linear = s.run_depth <= 1 && runs_aligned(s);
-    const Gather kind = linear ? has_columns() ? Gather::columns : Gather::linear : Gather::prepared;
+    const Gather kind =
+        linear ? has_columns() ? Gather::columns : Gather::linear : Gather::prepared;
     const int64_t vectors = run_vectors(s), period = s.period.divisor / vector_units_;
     TileSchedule best{};
     double best_cycles = std::numeric_limits<double>::infinity();
@@ -252,7 +266,9 @@ class Layouter {
   }
 
   // Vectors of a run, wherever the bases lie.
-  int64_t most_vectors() const { return ceil_div(s.run_units[0] + vector_units_ - 1, vector_units_); }
+  int64_t most_vectors() const {
+    return ceil_div(s.run_units[0] + vector_units_ - 1, vector_units_);
+  }
 
   // So many threads side by side along a run; false when their offsets would not stay the same.
   bool set_threads(Gather gather, int64_t lanes) {
@@ -269,7 +285,8 @@ class Layouter {
     const int64_t entries =
         (s.one_step ? s.run_units[0] : s.period.divisor + vector_units_) + 2 * vector_units_;
     s.table_units = static_cast<uint32_t>(entries);
-    s.shared_bytes = s.table_at + static_cast<uint32_t>(round_up(4 * entries, int64_t{vector_bytes}));
+    s.shared_bytes =
+        s.table_at + static_cast<uint32_t>(round_up(4 * entries, int64_t{vector_bytes}));
     if (entries > most_table_units || s.shared_bytes > static_cast<uint32_t>(model_.shared_bytes))
       return false;
     return gather == Gather::each || whole_vectors(s.many, s.runs_depth) ||

@@ -7,11 +7,11 @@
 //          byte, gaps included, with aligned 16-byte accesses: the row's image.
 //   store: every run of dst is written with aligned 16-byte accesses; each vector is gathered from
 //          the images, unit by unit.
-// Neither side needs an aligned pitch. The images' pitches are those of src modulo 16, so that every
-// image lies in its vectors as its row does, and where a unit is found stays linear in all loops; the
-// first and last vector of a run may be partial. Law: over all tiles every unit of the plan is
-// written exactly once with the value of its source; reads stay inside src_range(plan); writes
-// touch dst's elements alone.
+// Neither side needs an aligned pitch. The images' pitches are those of src modulo 16, so that
+// every image lies in its vectors as its row does, and where a unit is found stays linear in all
+// loops; the first and last vector of a run may be partial. Law: over all tiles every unit of the
+// plan is written exactly once with the value of its source; reads stay inside src_range(plan);
+// writes touch dst's elements alone.
 //
 // The walk functions below are constexpr: kernels and the host interpreter that proves the law
 // execute the same code. C++17.
@@ -74,7 +74,7 @@ struct TileSchedule {
   int64_t repeat_step;
   // The load walk: so many threads share a row, [1] where rows may begin anywhere.
   FastDivisor row_lanes[2];
-  int32_t rows_even;           // all rows of a tile have one alignment
+  int32_t rows_even;  // all rows of a tile have one alignment
   // Steps of the run's innermost loop are rows and 2^skew_bits of them are followed by a vector,
   // which spreads the banks; 31: no such place.
   uint32_t skew_bits;
@@ -152,7 +152,8 @@ constexpr uint32_t skewed(const TileSchedule& s, uint32_t digit) {
 constexpr WalkPlace place_row_image(const TileSchedule& s, uint32_t row) {
   WalkPlace place = place_step(s.row, s.row_depth, row);
   if (s.skew_bits < 31 && s.row_depth > 0) {
-    const uint32_t digit = s.row_depth == 1 ? row : row - divide(row, s.row[0].extent) * s.row[0].extent.divisor;
+    const uint32_t digit =
+        s.row_depth == 1 ? row : row - divide(row, s.row[0].extent) * s.row[0].extent.divisor;
     place.image += static_cast<int32_t>(skewed(s, digit));
   }
   return place;
@@ -169,8 +170,8 @@ constexpr int32_t position_image(const TileSchedule& s, uint32_t position) {
   return place_step(s.run, s.run_depth, position).image + static_cast<int32_t>(skewed(s, digit));
 }
 
-// The table begins and ends with entries of units that lie beyond the run and are never taken: a vector
-// may begin before its run, and end behind it.
+// The table begins and ends with entries of units that lie beyond the run and are never taken: a
+// vector may begin before its run, and end behind it.
 constexpr uint32_t table_position(const TileSchedule& s, uint32_t entry) {
   const auto units = static_cast<uint32_t>(vector_bytes / s.unit);
   const uint32_t last = s.table_units - 2 * units - 1;

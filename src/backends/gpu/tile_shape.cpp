@@ -85,7 +85,8 @@ void grow_run(const UnitNest& nest, TileShape& shape, int64_t wanted) {
   }
 }
 
-// What a block has gathered once it may write several times: of the longest such loop up to 8 times.
+// What a block has gathered once it may write several times: of the longest such loop up to 8
+// times.
 void add_repeats(const UnitNest& nest, TileShape& shape) {
   constexpr int64_t most_repeats = 8;
   shape.repeat = -1;
@@ -107,6 +108,7 @@ TileShape grow_tile(const UnitNest& nest, int64_t run_bytes, int64_t row_bytes) 
   std::fill_n(shape.take, nest.depth, 1);
   shape.run_units = 1;
   shape.row_bytes = nest.unit;
+  shape.stack = -1;
   grow_row(nest, shape, row_bytes);
   grow_run(nest, shape, run_bytes);
   shape.reach_bytes = shape.row_bytes;
@@ -114,6 +116,27 @@ TileShape grow_tile(const UnitNest& nest, int64_t run_bytes, int64_t row_bytes) 
   for (int i = 0; i < nest.depth; ++i) shape.units *= shape.take[i];
   add_repeats(nest, shape);
   return shape;
+}
+
+bool stack_tiles(const UnitNest& nest, TileShape& shape, int64_t most_units) {
+  // Loops that are cut must stay the outermost ones of their chains.
+  const auto cut = [&](const int* order, int length) {
+    return length > 0 && shape.take[order[length - 1]] < nest.loops[order[length - 1]].extent;
+  };
+  if (cut(shape.run_order, shape.run_length) || cut(shape.row_order, shape.row_length))
+    return false;
+  for (int i = nest.depth; i-- > 0;) {
+    if (shape.in_run[i] || shape.in_row[i] || nest.loops[i].src_step == 0) continue;
+    int64_t take = 8;
+    while (take > 1 && (nest.loops[i].extent % take != 0 || shape.units * take > most_units))
+      --take;
+    if (take == 1) return false;
+    shape.stack = i;
+    shape.take[i] = take;
+    shape.units *= take;
+    return true;
+  }
+  return false;
 }
 
 bool demote_row_loop(const UnitNest& nest, TileShape& shape) {

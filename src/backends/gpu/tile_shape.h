@@ -21,6 +21,7 @@ struct TileShape {
   bool in_row[max_rank + 1];   // part of the S chain: together one dense stretch of src
   int run_order[max_rank + 1], row_order[max_rank + 1];  // the chains, innermost first
   int run_length, row_length;
+  int stack;            // a loop of which a tile holds several steps beside each other, or -1
   int repeat;           // a loop that src does not know, of which every run is written; or -1
   int64_t run_units;    // positions in a run
   int64_t row_bytes;    // bytes from a row's first to past its last
@@ -30,6 +31,10 @@ struct TileShape {
 
 // Grows the chains until the run has run_bytes and the row row_bytes, or the chains end.
 TileShape grow_tile(const UnitNest& nest, int64_t run_bytes, int64_t row_bytes);
+
+// Takes several steps of the innermost loop that the tile has none of, as many as divide it and fit
+// into `most_units`: what a block prepares serves them all. False when there are none.
+bool stack_tiles(const UnitNest& nest, TileShape& shape, int64_t most_units);
 
 // Takes the outermost loop of the S chain out of it when it is in the D chain too: the tile stays
 // the same, but its steps become rows of the image, which can be skewed over the banks.

@@ -152,7 +152,8 @@ class TransposeTile {
   __device__ void walk_runs(uint32_t first, const Body& body) const {
     const int64_t step = s_.column[0].step;
     char* run = dst_ + (place_.first_column + first) * step;
-    for (uint32_t c = first; c < place_.columns; c += s_.run_threads, run += s_.run_threads * step) {
+    for (uint32_t c = first; c < place_.columns;
+         c += s_.run_threads, run += s_.run_threads * step) {
       if (s_.column_depth > 1) run = dst_ + run_steps_[c];
       body(run, c);
     }
@@ -167,8 +168,8 @@ class TransposeTile {
               [&](char* run, uint32_t c) { gather(run, first, images_ + c * unit, prepared); });
   }
 
-  // The window of a run begins at the run's own sector; offsets(row) says how the units of the vector
-  // that begins with this row are found.
+  // The window of a run begins at the run's own sector; offsets(row) says how the units of the
+  // vector that begins with this row are found.
   template <class Offsets>
   __device__ void store_skewed(const ThreadPlace& thread, const Offsets& offsets) const {
     walk_runs(thread.run, [&](char* run, uint32_t c) {
@@ -222,8 +223,8 @@ class TransposeTile {
             static_cast<int32_t>(shift_of(next)) - static_cast<int32_t>(shift_of(row))};
   }
 
-  // Gathers the vector at position `first` of a run, and stores it; of a partial one the units one by
-  // one: seldom, and in few instructions.
+  // Gathers the vector at position `first` of a run, and stores it; of a partial one the units one
+  // by one: seldom, and in few instructions.
   template <class Offset>
   __device__ void gather(char* run, int32_t first, const unsigned char* from,
                          const Offset& offset) const {
@@ -251,7 +252,9 @@ class TransposeTile {
 };
 
 template <int unit, bool rows_even, bool by_words = false>
-__global__ void __launch_bounds__(transpose_threads, resident_blocks(6, transpose_threads))
+__global__ void __launch_bounds__(transpose_threads,
+                                  resident_blocks(unit == 1 && !rows_even ? 5 : 6,
+                                                  transpose_threads))
     move_transposed(const __grid_constant__ TransposeSchedule s, char* dst, const char* src) {
   TransposeTile<unit, rows_even> tile(s, shared_memory(), dst, src);
   tile.make_steps();

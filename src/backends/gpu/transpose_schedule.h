@@ -36,16 +36,16 @@ struct TransposeSchedule {
   FastDivisor windows, stretches;
   int32_t windows_last;  // the order of tiles: along dst's runs first, or last of all
   uint32_t skew, lead_rows;
-  int32_t by_words;        // units of 1 or 2 bytes: 4 bytes of neighbouring runs at a time
-  int32_t rows_even;       // all rows start at multiples of 16 bytes and are whole vectors long
-  // Threads in the load walk: so many share a row, at so many rows; in the store walk: so many share a
-  // run, at so many runs.
+  int32_t by_words;   // units of 1 or 2 bytes: 4 bytes of neighbouring runs at a time
+  int32_t rows_even;  // all rows start at multiples of 16 bytes and are whole vectors long
+  // Threads in the load walk: so many share a row, at so many rows; in the store walk: so many
+  // share a run, at so many runs.
   FastDivisor row_lanes, run_lanes;
   uint32_t row_threads, run_threads;
-  uint32_t row_pitch;      // of images
-  uint32_t group_bits;     // 2^group_bits rows (the units of a vector) ...
-  uint32_t group_skew;     // ... are followed by this many bytes, which spread the banks
-  int32_t pieces_long;     // a vector's rows have at most one end of the innermost loop among them
+  uint32_t row_pitch;   // of images
+  uint32_t group_bits;  // 2^group_bits rows (the units of a vector) ...
+  uint32_t group_skew;  // ... are followed by this many bytes, which spread the banks
+  int32_t pieces_long;  // a vector's rows have at most one end of the innermost loop among them
   // In shared memory: where rows and runs lie, if that takes more than one loop.
   uint32_t rows_at, runs_at;
   int64_t dst_offset, src_offset;
@@ -101,14 +101,14 @@ constexpr uint32_t transpose_image(const TransposeSchedule& s, uint32_t row) {
 }
 
 // The image of a row lies this many bytes on, so that it lies in its vectors as the row does, which
-// begins at address `start`. Steps of the innermost loop of positions do not change it: pitches are the
-// loop's step modulo 16.
+// begins at address `start`. Steps of the innermost loop of positions do not change it: pitches are
+// the loop's step modulo 16.
 constexpr uint32_t image_shift(const TransposeSchedule& s, uint32_t row, uintptr_t start) {
   return (static_cast<uint32_t>(start) - row * s.row_pitch) & (vector_bytes - 1);
 }
 
-// How many rows from this one on the innermost loop of positions goes on (before the first: until it
-// begins).
+// How many rows from this one on the innermost loop of positions goes on (before the first: until
+// it begins).
 constexpr uint32_t rows_to_turn(const TransposeSchedule& s, const TransposePlace& place,
                                 uint32_t row) {
   const uint32_t position = place.window_begin + row;  // and lead_rows more
