@@ -117,7 +117,7 @@ std::optional<TransposeSchedule> transpose_for(const Context& context, const Rea
 bool transposes_well(const Context& context, const RearrangePlan& plan) {
   const auto schedule = transpose_for(context, plan);
   return schedule && best_tiles(context, plan).cost >=
-                         0.87 * cost_of_transpose(*schedule, nest_of(context, plan));
+                         0.9 * cost_of_transpose(*schedule, nest_of(context, plan));
 }
 
 std::unique_ptr<Prepared> make_transpose(const Context& context, const RearrangePlan& plan) {
