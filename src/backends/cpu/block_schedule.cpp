@@ -13,6 +13,7 @@ namespace {
 
 using Axis = BlockSchedule::Axis;
 
+constexpr int64_t least_src_run = 16;  // of fewer bytes most of what is fetched for a block would not belong to it
 constexpr int64_t whole_bytes = 2048;  // runs that are better whole than in parts
 
 // The axes, as indices, that form one run on a side, innermost first.
@@ -83,10 +84,10 @@ void even_out(std::vector<Axis>& axes, int64_t unit) {
   }
 }
 
-// Bytes of a block that are contiguous in dst.
-int64_t run_of(const std::vector<Axis>& axes, const std::vector<size_t>& in_dst, int64_t word) {
+// Bytes of a block that are contiguous on the side of a chain.
+int64_t run_of(const std::vector<Axis>& axes, const std::vector<size_t>& chain, int64_t word) {
   int64_t run = word;
-  for (const size_t i : in_dst) {
+  for (const size_t i : chain) {
     run *= axes[i].part;
     if (axes[i].is_split()) break;
   }
@@ -133,6 +134,7 @@ std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, cons
   }
   even_out(axes, line_bytes / schedule.word);
   schedule.run = run_of(axes, in_dst, schedule.word);
+  if (run_of(axes, in_src, schedule.word) < least_src_run) return std::nullopt;
   if (volume(axes) * schedule.word / schedule.run * run_pitch(schedule.run) > buffer_bytes) return std::nullopt;
   axes = in_order(axes, in_dst, in_src);
   for (const Axis& axis : axes) schedule.block_count *= axis.parts();
@@ -140,8 +142,10 @@ std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, cons
 }
 
 bool is_wide_transposition(const RearrangePlan& plan) {
-  constexpr int64_t least_columns = 5, least_row_bytes = 256;
-  if (plan.depth < 2 || plan.loops[plan.depth - 1].extent < least_columns) return false;
+  constexpr int64_t least_columns = 6, least_row_bytes = 256;
+  if (!is_word(plan.atom_bytes) || plan.depth < 2) return false;
+  const Loop& inner = plan.loops[plan.depth - 1];
+  if (inner.dst_step != plan.atom_bytes || inner.extent < least_columns) return false;
   std::vector<Axis> axes;
   for (int i = 0; i + 1 < plan.depth; ++i) axes.push_back({plan.loops[i]});
   int64_t row = plan.atom_bytes;

@@ -24,21 +24,20 @@ bool is_tiny(const infini::Device&, const RearrangePlan& plan) {
 
 constexpr int64_t shuffled_bytes = 64 << 10;  // to find the windows takes as long as moving some of them
 
-bool is_worth_a_program(const infini::Device&, const RearrangePlan& plan) {
-  return moved_bytes(plan) >= shuffled_bytes;
+// Past the cache, long rows that become columns are moved fastest in blocks and tiles.
+bool is_narrow(const infini::Device&, const RearrangePlan& plan) {
+  return moved_bytes(plan) < current_policy().streamed_bytes || !is_wide_transposition(plan);
 }
 
-bool is_wide(const infini::Device&, const RearrangePlan& plan) {
-  return is_wide_transposition(plan) && moved_bytes(plan) >= current_policy().streamed_bytes;
+bool is_worth_a_program(const infini::Device& device, const RearrangePlan& plan) {
+  return moved_bytes(plan) >= shuffled_bytes && is_narrow(device, plan);
 }
 
 // The first that accepts a plan runs it.
 constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[] = {
     {"tiny", is_tiny, from_plan<make_nest>},
-    {"blocks", is_wide, from_plan<make_blocks>},
-    {"tiles", is_wide, from_plan<make_tiles>},
     {"shuffle", is_worth_a_program, from_plan<make_shuffle>},
-    {"lines", any, from_plan<make_lines>},
+    {"lines", is_narrow, from_plan<make_lines>},
     {"blocks", any, from_plan<make_blocks>},
     {"tiles", any, from_plan<make_tiles>},
     {"nest", any, from_plan<make_nest>},

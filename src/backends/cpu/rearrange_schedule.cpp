@@ -18,10 +18,6 @@ constexpr int64_t page_bytes = 4096, small_bytes = 24 << 10;
 // Rows so far apart, or multiples of it, compete for the same sets of L2, which has few more than 16 ways.
 constexpr int64_t competing_step = 64 << 10, competing_rows = 32;
 
-bool is_word(int64_t bytes) {
-  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
-}
-
 int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
 // Collects loops into the two sides; what remains becomes the outer nest.
@@ -161,6 +157,10 @@ int choose_depth(const TileSchedule& schedule, int64_t bytes, const Policy& poli
 int threads_for(int64_t bytes, const Policy& policy) {
   const int64_t wanted = bytes / policy.bytes_per_thread;
   return wanted <= 1 ? 1 : static_cast<int>(std::min<int64_t>(wanted, policy.threads));
+}
+
+bool is_word(int64_t bytes) {
+  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
 }
 
 std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy) {

@@ -26,6 +26,8 @@ struct Policy {
 // The policy of this process, see costs.h.
 Policy current_policy();
 
+bool is_word(int64_t bytes);  // that tiles are made of: 1, 2, 4, 8 or 16
+
 int threads_for(int64_t bytes, const Policy& policy);
 
 // Two groups of loops are walked together: `rows` are contiguous in dst, `columns` in src. A panel of
