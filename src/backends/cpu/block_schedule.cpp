@@ -146,6 +146,7 @@ bool is_wide_transposition(const RearrangePlan& plan) {
   if (!is_word(plan.atom_bytes) || plan.depth < 2) return false;
   const Loop& inner = plan.loops[plan.depth - 1];
   if (inner.dst_step != plan.atom_bytes || inner.extent < least_columns) return false;
+  if (inner.src_step == 0) return false;  // what stands still is filled in
   std::vector<Axis> axes;
   for (int i = 0; i + 1 < plan.depth; ++i) axes.push_back({plan.loops[i]});
   int64_t row = plan.atom_bytes;

@@ -24,7 +24,7 @@ constexpr int64_t least_line = 512, most_woven = 4, least_woven_line = 16 << 10;
 constexpr int64_t least_far = 2 << 10, near_ahead_bytes = 256, near_blocks = 64, least_piece = 1 << 10, most_piece = 8 << 10;
 constexpr int most_far_windows = 4, most_windows = 14;
 constexpr int64_t least_tile_run = 48;
-constexpr int64_t least_joined = 40, most_shuffled_row = 256;
+constexpr int64_t least_joined = 40, most_shuffled_row = 64;
 constexpr int64_t task_bytes = 64 << 10;
 
 // Cycles, roughly. A line that is copied past the cache takes 17 of them.

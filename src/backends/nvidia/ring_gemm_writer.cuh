@@ -50,27 +50,32 @@ class RingWriter {
  private:
   static __device__ int quad() { return static_cast<int>(threadIdx.x) % 4; }
 
-  // Of 32 columns a thread has two of every eight; it reads and writes eight side by side. All of C is asked for before
-  // any of it is used: left to itself, the compiler keeps reads behind the writes before them.
+  // Of 32 columns a thread has two of every eight; it reads and writes eight side by side. A few vectors of C are asked
+  // for before any of them is used: left to itself, the compiler keeps reads behind the writes before them. (All of
+  // them would take registers that two blocks on one processor need.)
   template <bool adds, int count>
   __device__ void write_vectors(const float (&sums)[count], float alpha, float beta) const {
-    constexpr int vectors = count / 16;
-    uint4 held[2 * vectors];
-#pragma unroll
-    for (int i = 0; i < 2 * vectors; ++i)
-      held[i] = adds && has(i / vectors, i % vectors) ? *place(i / vectors, i % vectors) : make_uint4(0, 0, 0, 0);
+    constexpr int vectors = count / 16, held = vectors < 4 ? vectors : 4;
 #pragma unroll
     for (int half = 0; half < 2; ++half)
 #pragma unroll
-      for (int j = 0; j < vectors; ++j) {
-        const uint4& c = held[half * vectors + j];
-        uint32_t own[4] = {c.x, c.y, c.z, c.w};
-        if constexpr (adds) turn_quad(own);
+      for (int first = 0; first < vectors; first += held) {
+        uint4 c[held];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) finish_two<adds>(own[i], &sums[4 * (4 * j + i) + 2 * half], alpha, beta);
-        turn_quad(own);
-        if (has(half, j)) *place(half, j) = make_uint4(own[0], own[1], own[2], own[3]);
+        for (int j = 0; j < held; ++j)
+          c[j] = adds && has(half, first + j) ? *place(half, first + j) : make_uint4(0, 0, 0, 0);
+#pragma unroll
+        for (int j = 0; j < held; ++j) write_vector<adds>(c[j], half, first + j, &sums[16 * (first + j) + 2 * half], alpha, beta);
       }
+  }
+  template <bool adds>
+  __device__ void write_vector(const uint4& c, int half, int j, const float* sums, float alpha, float beta) const {
+    uint32_t own[4] = {c.x, c.y, c.z, c.w};
+    if constexpr (adds) turn_quad(own);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) finish_two<adds>(own[i], &sums[4 * i], alpha, beta);
+    turn_quad(own);
+    if (has(half, j)) *place(half, j) = make_uint4(own[0], own[1], own[2], own[3]);
   }
   // The j-th vector of the thread's row, or of the one eight below.
   __device__ bool has(int half, int j) const { return 8 * half < rows_left_ && 8 * (4 * j + quad()) < cols_left_; }
