@@ -65,7 +65,8 @@ class RingWriter {
         for (int j = 0; j < held; ++j)
           c[j] = adds && has(half, first + j) ? *place(half, first + j) : make_uint4(0, 0, 0, 0);
 #pragma unroll
-        for (int j = 0; j < held; ++j) write_vector<adds>(c[j], half, first + j, &sums[16 * (first + j) + 2 * half], alpha, beta);
+        for (int j = 0; j < held; ++j)
+          write_vector<adds>(c[j], half, first + j, &sums[16 * (first + j) + 2 * half], alpha, beta);
       }
   }
   template <bool adds>
