@@ -221,13 +221,23 @@ int64_t choose_piece(const ShuffleSchedule& schedule, int threads) {
   return std::min(extent, ceil_div(bytes, schedule.program.bytes) * period);
 }
 
+// The ends of src are moved byte by byte, since no window may reach behind them. Where every row reads all of src, every
+// row pays for that: with few periods it would be most of the work.
+bool repeats_ends(const RearrangePlan& plan, const View& view) {
+  constexpr int64_t least_periods = 32;
+  const Loop& along = plan.loops[view.level];
+  const bool repeated = view.level > 0 && std::all_of(plan.loops, plan.loops + view.level,
+                                                      [](const Loop& loop) { return loop.src_step == 0; });
+  return repeated && along.src_step != 0 && along.extent < least_periods * view.blocks;
+}
+
 }  // namespace
 
 std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, const Policy& policy, int width) {
   if (plan.depth == 0 || plan.atom_bytes > most_block_bytes || is_line(plan)) return std::nullopt;
   const View view = best_view(plan, width);
   if (view.cycles * width / line_bytes > limit_of(width)) return std::nullopt;
-  if (is_tile(plan, view)) return std::nullopt;
+  if (is_tile(plan, view) || repeats_ends(plan, view)) return std::nullopt;
   ShuffleSchedule schedule;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
