@@ -42,23 +42,15 @@ void copy_lines(char* dst, const char* src, int64_t bytes) {
   Wide::copy_part(dst, src, bytes);
 }
 
-template <class Wide>
-void copy_long(const Line& line) {
+// One run; `in_pages` where it is long and comes from memory.
+template <class Wide, bool in_pages>
+void copy_run(const Line& line) {
   char* dst = line.dst + line.begin;
   const char* src = line.src + line.begin;
-  const int64_t head = head_of(dst);
-  Wide::copy_part(dst, src, head);
-  const int64_t done = head + copy_pages<Wide>(dst + head, src + head, line.count - head);
+  int64_t done = head_of(dst);
+  Wide::copy_part(dst, src, done);
+  if constexpr (in_pages) done += copy_pages<Wide>(dst + done, src + done, line.count - done);
   copy_lines<Wide>(dst + done, src + done, line.count - done);
-}
-
-template <class Wide>
-void copy_short(const Line& line) {
-  char* dst = line.dst + line.begin;
-  const char* src = line.src + line.begin;
-  const int64_t head = head_of(dst);
-  Wide::copy_part(dst, src, head);
-  copy_lines<Wide>(dst + head, src + head, line.count - head);
 }
 
 // Short rows with gaps between them: their whole lines are streamed; the lines at their ends, which have to be fetched
@@ -123,12 +115,12 @@ void run_copy(const Line& line) {
   };
   const bool broadcast = line.repeat > 1 && line.repeat_src == 0;  // reads from L1
   if (broadcast || line.count < least_side_by_side) {
-    for (; turn < line.repeat; advance(1)) copy_short<Wide>(next);
+    for (; turn < line.repeat; advance(1)) copy_run<Wide, false>(next);
     return;
   }
   if (line.count < least_long)
     for (; turn + 4 <= line.repeat; advance(4)) copy_four<Wide>(next);
-  for (; turn < line.repeat; advance(1)) copy_long<Wide>(next);
+  for (; turn < line.repeat; advance(1)) copy_run<Wide, true>(next);
 }
 
 }  // namespace
