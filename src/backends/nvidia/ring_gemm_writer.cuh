@@ -50,12 +50,13 @@ class RingWriter {
  private:
   static __device__ int quad() { return static_cast<int>(threadIdx.x) % 4; }
 
-  // Of 32 columns a thread has two of every eight; it reads and writes eight side by side. A few vectors of C are asked
-  // for before any of them is used: left to itself, the compiler keeps reads behind the writes before them. (All of
-  // them would take registers that two blocks on one processor need.)
+  // Of 32 columns a thread has two of every eight; it reads and writes eight side by side. Two vectors of C are asked
+  // for before either of them is used: left to itself, the compiler keeps reads behind the writes before them. (More
+  // of them would take registers that a second block on the processor needs: of 288 threads with more than 96 each there
+  // is room for one block only, because a quarter of the processor must hold five of the warps.)
   template <bool adds, int count>
   __device__ void write_vectors(const float (&sums)[count], float alpha, float beta) const {
-    constexpr int vectors = count / 16, held = vectors < 4 ? vectors : 4;
+    constexpr int vectors = count / 16, held = vectors < 2 ? vectors : 2;
 #pragma unroll
     for (int half = 0; half < 2; ++half)
 #pragma unroll
