@@ -58,20 +58,18 @@ inline int memory_index(infiniDtype_t dtype) {
 }
 inline bool is_f64(const GemmPlan& plan) { return plan.a.dtype == INFINI_DTYPE_F64; }
 
-// The candidates, see gemm.cpp.
+// The candidates, see gemm.cpp. What one cannot compute, its maker declines by null.
 bool is_small(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_direct(const infini::Device&, const GemmPlan& plan);
 // The matrix unit is there, permitted, and computed a trial product rightly; found out once. Only on x86.
 bool amx_works();
-bool fits_amx(const infini::Device&, const GemmPlan& plan);
+bool fits_amx(const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan& plan);
 // Few rows against columns that are contiguous along a long k: dot products are faster than tiles.
 bool prefers_dots(const GemmPlan& plan);
 bool is_skinny(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_skinny(const infini::Device&, const GemmPlan& plan);
-bool fits_onednn(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_onednn(const infini::Device&, const GemmPlan& plan);
-bool fits_openblas(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_openblas(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_blocked(const infini::Device&, const GemmPlan& plan);
 

@@ -163,13 +163,13 @@ class Amx final : public CpuGemm {
 }  // namespace
 
 // Below this the other kernels have less to set up. INFINI_CPU_ISA asks for vectors only.
-bool fits_amx(const infini::Device&, const GemmPlan& plan) {
+bool fits_amx(const GemmPlan& plan) {
   return plan.a.dtype == INFINI_DTYPE_BF16 && plan.m >= 8 && plan.n >= 16 && plan.k >= 32 &&
          plan.m * plan.n >= 512 && std::getenv("INFINI_CPU_ISA") == nullptr && amx_works();
 }
 
 std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan& plan) {
-  return std::make_unique<Amx>(plan);
+  return fits_amx(plan) ? std::make_unique<Amx>(plan) : nullptr;
 }
 
 }  // namespace infini::cpu

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <sstream>
 
@@ -14,6 +13,7 @@
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/error.h"
+#include "contract/candidate.h"
 
 namespace infini::cpu {
 namespace {
@@ -48,7 +48,7 @@ bool can(const GemmLibrary& library, const GemmPlan& original) {
 // INFINI_GEMM asks for this candidate by name.
 bool is_forced(const char* name) {
   const char* wanted = std::getenv("INFINI_GEMM");
-  return wanted != nullptr && std::strcmp(wanted, name) == 0;
+  return wanted != nullptr && names(wanted, name);
 }
 
 // Measured ahead of the candidates behind it (docs/benchmarks-gemm.md): f32 of the middle sizes, row by
@@ -149,20 +149,13 @@ std::unique_ptr<GemmKernel> make(const char* name, const GemmLibrary& library, c
 
 }  // namespace
 
-bool fits_openblas(const infini::Device&, const GemmPlan& plan) {
-  return is_forced("openblas") && can(openblas(), plan);
-}
-
 std::unique_ptr<GemmKernel> make_openblas(const infini::Device&, const GemmPlan& plan) {
-  return make("openblas", openblas(), plan);
-}
-
-bool fits_onednn(const infini::Device&, const GemmPlan& plan) {
-  return (is_forced("onednn") || onednn_leads(plan)) && can(onednn(), plan);
+  return is_forced("openblas") && can(openblas(), plan) ? make("openblas", openblas(), plan) : nullptr;
 }
 
 std::unique_ptr<GemmKernel> make_onednn(const infini::Device&, const GemmPlan& plan) {
-  return make("onednn", onednn(), plan);
+  const bool wanted = is_forced("onednn") || onednn_leads(plan);
+  return wanted && can(onednn(), plan) ? make("onednn", onednn(), plan) : nullptr;
 }
 
 }  // namespace infini::cpu

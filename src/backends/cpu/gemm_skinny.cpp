@@ -260,11 +260,11 @@ bool prefers_dots(const GemmPlan& original) {
 // Small products go to other kernels, which have less to set up.
 bool is_skinny(const infini::Device&, const GemmPlan& original) {
   const GemmPlan plan = orient(original);
-  if (plan.k == 0) return false;
   return prefers_dots(original) || (plan.k >= 64 && plan.n >= 64 && walk_of(plan) != Walk::none);
 }
 
 std::unique_ptr<GemmKernel> make_skinny(const infini::Device&, const GemmPlan& plan) {
+  if (plan.k == 0 || walk_of(orient(plan)) == Walk::none) return nullptr;
   if (is_f64(plan)) return std::make_unique<Skinny<double>>(plan);
   return std::make_unique<Skinny<float>>(plan);
 }

@@ -109,6 +109,15 @@ INSTANTIATE_TEST_SUITE_P(Cpu, EveryCandidate, testing::Values("onednn", "openbla
 
 TEST_P(EveryCandidate, Passes) { expect_curated_and_random(200); }
 
+// Those that are made unasked decline what they cannot compute.
+TEST(CpuGemm, ForcedCandidatesDeclineWhatTheyCannotCompute) {
+  for (const char* name : {"direct!", "amx!", "skinny!", "onednn!", "openblas!", "blocked!"}) {
+    SCOPED_TRACE(name);
+    const Setting candidate("INFINI_GEMM", name);
+    expect_curated_and_random(100);
+  }
+}
+
 std::vector<char> bits_of(const harness::GemmProblem& p, int threads, const std::vector<float>& a,
                           const std::vector<float>& b) {
   set_thread_count(threads);
