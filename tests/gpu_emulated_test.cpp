@@ -2,6 +2,7 @@
 // call of the vendor's runtime may fail and what is said then, and that nothing is left behind.
 #include <algorithm>
 #include <functional>
+#include <sstream>
 #include <string>
 
 #include "simt_emulator.h"
@@ -306,6 +307,24 @@ TEST_F(EmulatedGpu, DestroyedStreamsAreFewAndRefused) {
   SimtEmuStats stats;
   simt_emu_stats(&stats);
   EXPECT_LE(stats.live_streams, before_.live_streams + 16);
+}
+
+// Whoever destroys a stream hears of that stream alone, not of one that leaves the park for it.
+TEST_F(EmulatedGpu, AnothersStreamThatCannotBeDestroyedIsNotTheCallersFailure) {
+  std::vector<infinirtStream_t> streams(20);
+  for (auto& stream : streams) ASSERT_OK(infinirtStreamCreate(&stream));
+  for (size_t i = 0; i < 16; ++i) ASSERT_OK(infinirtStreamDestroy(streams[i]));
+  for (size_t i = 16; i < streams.size(); ++i) {
+    simt_emu_fail_call(static_cast<int64_t>(i) - 15, simtErrorLaunchFailure);
+    const infiniStatus_t status = infinirtStreamDestroy(streams[i]);
+    simt_emu_fail_call(0, simtSuccess);
+    EXPECT_EQ(simtSuccess, simtPeekAtLastError());
+    if (status == INFINI_STATUS_SUCCESS) continue;
+    std::ostringstream name;
+    name << streams[i];
+    EXPECT_NE(std::string::npos, std::string(infiniGetLastErrorString()).find(name.str()));
+    EXPECT_OK(infinirtStreamDestroy(streams[i]));
+  }
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace infini {
 
-// `make` may itself decline by returning null.
+// `accepts` says where a candidate is wanted; `make` declines by null what it cannot do.
 template <class Kernel, class Context, class Plan>
 struct Candidate {
   const char* name;

@@ -94,11 +94,11 @@ Made make_copy(const int64_t&, const Nest& nest) {
 bool accepts_copy_2d(const int64_t&, const Nest& nest) {
   if (nest.atom_bytes < min_row_bytes) return false;
   const Step step = engine_step(nest);
-  return step.method == Method::copy_2d &&
-         (step.outer == 0 || bytes_per_call(step) >= large_call_bytes);
+  return step.outer == 0 || bytes_per_call(step) >= large_call_bytes;
 }
 Made make_copy_2d(const int64_t&, const Nest& nest) {
   Step step = engine_step(nest);
+  if (step.method != Method::copy_2d) return nullptr;
   return one_step("copy_2d", Method::copy_2d, std::move(step.nest), step.outer, 1);
 }
 
@@ -106,11 +106,12 @@ Made make_copy_2d(const int64_t&, const Nest& nest) {
 // ------------------------------------------------- The source in its own order is contiguous, so
 // the operator skips its first pass and transposes straight into the destination.
 
-bool accepts_transpose(const int64_t& alignment, const Nest& nest) {
+bool can_transpose(const int64_t& alignment, const Nest& nest) {
   return dense_in_some_order<&Loop::dst_step>(nest) && dense_in_some_order<&Loop::src_step>(nest) &&
          operator_rank(nest, 0, largest_element(nest, alignment)) <= max_operator_rank;
 }
 Made make_transpose(const int64_t& alignment, const Nest& nest) {
+  if (!can_transpose(alignment, nest)) return nullptr;
   Nest ordered = nest;
   std::sort(ordered.loops.begin(), ordered.loops.end(),
             [](const Loop& a, const Loop& b) { return a.src_step > b.src_step; });
@@ -121,15 +122,13 @@ Made make_transpose(const int64_t& alignment, const Nest& nest) {
 // --- view_copy and flip: one operator call, destination within the AI Core's rules
 // --------------------
 
-bool accepts_view_copy(const int64_t&, const Nest& nest) { return !any_negative(nest); }
 Made make_view_copy(const int64_t& alignment, const Nest& nest) {
+  if (any_negative(nest)) return nullptr;
   return try_operator("view_copy", Method::view_copy, nest, alignment);
 }
 
-bool accepts_flip(const int64_t&, const Nest& nest) {
-  return any_negative(nest) && !any_broadcast(nest);
-}
 Made make_flip(const int64_t& alignment, const Nest& nest) {
+  if (!any_negative(nest) || any_broadcast(nest)) return nullptr;
   return try_operator("flip", Method::flip, nest, alignment);
 }
 
@@ -273,9 +272,9 @@ Made make_engine(const int64_t& alignment, const Nest& nest) {
 constexpr Candidate<Schedule, int64_t, Nest> candidates[] = {
     {"copy", accepts_copy, make_copy},
     {"copy_2d", accepts_copy_2d, make_copy_2d},
-    {"transpose", accepts_transpose, make_transpose},
-    {"view_copy", accepts_view_copy, make_view_copy},
-    {"flip", accepts_flip, make_flip},
+    {"transpose", accepts_any, make_transpose},
+    {"view_copy", accepts_any, make_view_copy},
+    {"flip", accepts_any, make_flip},
     {"staged", accepts_any, make_staged},
     {"ai_cpu", accepts_any, make_ai_cpu},
     {"engine", accepts_any, make_engine},

@@ -79,10 +79,8 @@ std::unique_ptr<Prepared> make_tiny(const Context& context, const RearrangePlan&
   return schedule ? std::make_unique<Tiny>(*schedule, plan, context.facts.early_launch) : nullptr;
 }
 
-bool is_one_run(const Context&, const RearrangePlan& plan) { return plan.depth == 0; }
-
 std::unique_ptr<Prepared> make_copy(const Context&, const RearrangePlan& plan) {
-  return std::make_unique<Copy>(plan);
+  return plan.depth == 0 ? std::make_unique<Copy>(plan) : nullptr;
 }
 
 // Short rows at odd places are better gathered into long runs by tiles.
@@ -143,7 +141,7 @@ std::unique_ptr<Prepared> make_generic(const Context& context, const RearrangePl
 
 constexpr Candidate<Prepared, Context, RearrangePlan> candidates[] = {
     {"tiny", is_small, make_tiny},
-    {"copy", is_one_run, make_copy},
+    {"copy", always, make_copy},
     {"rows", has_long_rows, make_rows},
     {"planes", may_have_planes, make_planes},
     {"transpose", transposes_well, make_transpose},

@@ -21,13 +21,12 @@ void StreamPark::destroy(Stream stream) {
   require_live(stream);
   bool capturing = false;
   check(stream_is_capturing(stream, &capturing), "cannot destroy stream ", stream);
-  Stream leaving = stream;
-  if (!capturing) {
-    leaving = count_ == places ? take_oldest() : nullptr;
-    parked_[(oldest_ + count_++) % places] = stream;
-    used_ = true;
-  }
-  if (leaving != nullptr) check(stream_destroy(leaving), "cannot destroy stream ", leaving);
+  if (capturing) return check(stream_destroy(stream), "cannot destroy stream ", stream);
+  const Stream leaving = count_ == places ? take_oldest() : nullptr;
+  parked_[(oldest_ + count_++) % places] = stream;
+  used_ = true;
+  // Its owner was told long ago that it is gone: what goes wrong now is not the caller's failure.
+  if (leaving != nullptr && stream_destroy(leaving) != success) take_last_error();
 }
 
 Stream StreamPark::take_oldest() {
