@@ -25,9 +25,10 @@ constexpr int64_t most_depth = 512;         // a piece of k
 // the processor's own fetching start anew. With some, too, but C must not come and go too often.
 constexpr int64_t few_rows = 24, few_rows_depth = 96;
 constexpr int64_t some_rows = 64, some_rows_depth = 192;
-constexpr int64_t more_rows = 512, more_rows_depth = 256, more_rows_depth_f64 = 384;
+constexpr int64_t more_rows = 512, more_rows_depth = 256;
 constexpr int64_t most_group_bytes = 112 << 10;  // of an A that is used again and again
-constexpr int64_t most_panel_rows = 12 * more_rows_depth;  // of a group of columns: of 48 f32 they are 576 KB
+// Rows of all panels of a group of columns, 192 bytes each: a strip of f64 is twice as long, and should meet more panels.
+constexpr int64_t most_panel_rows = 12 * more_rows_depth, most_panel_rows_f64 = 16 * more_rows_depth;
 constexpr int64_t most_cols_along = 96;              // of a group whose columns are contiguous
 constexpr int64_t most_region_cols = 3072;       // of the B that is packed together
 constexpr int64_t most_a_bytes = 16 << 20;       // of the A that is packed together
@@ -51,7 +52,7 @@ int64_t depth_of(const GemmPlan& plan) {
   const bool b_across = plan.b.col_step == dtype_bytes(plan.b.dtype);
   if (!b_across || plan.m > more_rows || plan.n < 4 * plan.m) return most_depth;
   if (plan.m <= some_rows) return some_rows_depth;
-  return is_f64(plan) ? more_rows_depth_f64 : more_rows_depth;
+  return more_rows_depth;
 }
 
 // Units per task: the tasks should end together (the last one may be smaller), and fewer are
@@ -144,8 +145,8 @@ void Blocked<T>::split_cols() {
   if (!direct_c_) region_rows_ = std::min<int64_t>(region_rows_, strip_ * 64);
   region_cols_ = block_cols_;
   const bool b_along = plan_.b.row_step == dtype_bytes(plan_.b.dtype) && plan_.k > 1;
-  const int64_t most =
-      b_along ? ceil_div(most_cols_along, panel_) : most_panel_rows / std::max(depth_, few_rows_depth);
+  const int64_t panel_rows = is_f64(plan_) ? most_panel_rows_f64 : most_panel_rows;
+  const int64_t most = b_along ? ceil_div(most_cols_along, panel_) : panel_rows / std::max(depth_, few_rows_depth);
   group_ = panel_ * best_group(ceil_div(block_cols_, panel_), 1, most, team_);
 }
 
@@ -240,12 +241,12 @@ void Blocked<T>::run_by_rows(Work& work, const Region& region) const {
     work.team.wait();
     const bool last = first + depth_ >= plan_.k;
     for (int64_t row; (row = next.fetch_add(group_, std::memory_order_relaxed)) < region.rows;) {
-      const int64_t rows = std::min(group_, region.rows - row), height = strip_height(rows);
+      const int64_t rows = std::min(group_, region.rows - row);
       const char* a = region.a + row * plan_.a.row_step + first * plan_.a.col_step;
-      if (pack_a_) pack_strips(a, length, rows, height, mine);
+      if (pack_a_) pack_strips(a, length, rows, 0, strips(rows), mine);
       Part part = part_of(work, region, first, length, sums, region_cols_);
       part.c += row * part.c_row;
-      run_tiles(part, {pack_a_ ? mine : reinterpret_cast<const T*>(a), packed, rows, region.cols, height});
+      run_tiles(part, {pack_a_ ? mine : reinterpret_cast<const T*>(a), packed, rows, region.cols});
       if (last && !direct_c_)
         finish(work, region.c + row * plan_.c.row_step, sums + row * region_cols_, region_cols_,
                rows, region.cols);
@@ -261,16 +262,12 @@ void Blocked<T>::run_by_cols(Work& work, const Region& region) const {
       workspace + buffers_ * shared_bytes_ + work.team.rank() * (private_bytes_ + sum_bytes_);
   T *const mine = reinterpret_cast<T*>(own), *const sums =
                                                  reinterpret_cast<T*>(own + private_bytes_);
-  const int64_t height = strip_height(region.rows), strips = ceil_div(region.rows, height);
+  const int64_t count = strips(region.rows);
   for (int64_t first = 0, at = 0; first < plan_.k; first += depth_) {
     const int64_t length = std::min(depth_, plan_.k - first);
-    const int64_t from = strips * work.team.rank() / work.team.size(),
-                  to = strips * (work.team.rank() + 1) / work.team.size();
-    if (from < to)
-      pack_strips(region.a + from * height * plan_.a.row_step + first * plan_.a.col_step, length,
-                  std::min(to * height, region.rows) - from * height, height,
-                  packed + at + from * strip_step(length));
-    at += strips * strip_step(length);
+    pack_strips(region.a + first * plan_.a.col_step, length, region.rows, count * work.team.rank() / work.team.size(),
+                count * (work.team.rank() + 1) / work.team.size(), packed + at);
+    at += count * strip_step(length);
   }
   std::atomic<int64_t>& next = work.counters.next[work.step & 1];
   if (work.team.rank() == 0) next.store(0, std::memory_order_relaxed);
@@ -284,8 +281,8 @@ void Blocked<T>::run_by_cols(Work& work, const Region& region) const {
       pack_panels(b + first * plan_.b.row_step, length, cols, mine);
       Part part = part_of(work, region, first, length, sums, group_);
       if (direct_c_) part.c += col;
-      run_tiles(part, {packed + at, mine, region.rows, cols, height});
-      at += strips * strip_step(length);
+      run_tiles(part, {packed + at, mine, region.rows, cols});
+      at += count * strip_step(length);
     }
     if (!direct_c_)
       finish(work, region.c + col * plan_.c.col_step, sums, group_, region.rows, cols);
@@ -328,17 +325,19 @@ void Blocked<T>::pack_panels(const char* b, int64_t length, int64_t cols, T* dst
   }
 }
 
-// Strips of `height` rows, each [k][tile_rows] and dense.
+// Of all strips, each [k][tile_rows] and dense, some.
 template <class T>
-void Blocked<T>::pack_strips(const char* a, int64_t length, int64_t rows, int64_t height,
-                             T* dst) const {
+void Blocked<T>::pack_strips(const char* a, int64_t length, int64_t rows, int64_t first, int64_t last, T* dst) const {
   const auto pack = kernels_.pack[memory_index(plan_.a.dtype)];
-  for (int64_t i = 0; i < rows; i += height, dst += strip_step(length))
-    pack({a + i * plan_.a.row_step, plan_.a.col_step, plan_.a.row_step, length,
-          std::min(height, rows - i), dst, strip_});
+  for (int64_t strip = first; strip < last; ++strip) {
+    const int64_t row = strip_row(rows, strip);
+    pack({a + row * plan_.a.row_step, plan_.a.col_step, plan_.a.row_step, length, strip_row(rows, strip + 1) - row,
+          dst + strip * strip_step(length), strip_});
+  }
 }
 
-// A few strips that stay in the second cache meet all panels, then the next few do.
+// A strip stays in the first cache while many panels pass by. Where there are few, it is a panel that stays, for a
+// few strips that stay in the second cache.
 template <class T>
 void Blocked<T>::run_tiles(const Part& part, const Operands& x) const {
   TileCall<T> call{};
@@ -349,35 +348,44 @@ void Blocked<T>::run_tiles(const Part& part, const Operands& x) const {
   call.b_row = panel_;
   call.a_row = plan_.a.row_step / int64_t{sizeof(T)};
   call.a_col = plan_.a.col_step / int64_t{sizeof(T)};
-  const TileKind kind = pack_a_ ? TileKind::packed : TileKind::fetching;
-  const int64_t step = pack_a_ ? strip_step(part.length) : x.height * call.a_row;
-  const int64_t most =
-      std::max<int64_t>(1, most_group_bytes / (strip_step(part.length) * int64_t{sizeof(T)})) *
-      x.height;
-  for (int64_t top = 0; top < x.rows; top += most)
-    for (int64_t col = 0; col < x.cols; col += panel_) {
-      call.cols = static_cast<int>(std::min(panel_, x.cols - col));
-      call.b = x.b + col * depth_;
-      const auto& tiles = kernels_.tile[static_cast<int>(kind)][(call.cols - 1) / kernels_.lanes];
-      for (int64_t row = top; row < std::min(x.rows, top + most); row += x.height) {
-        call.a = x.a + row / x.height * step;
-        look_ahead(call, x, col, (row - top) / x.height);
-        call.c = part.c + row * part.c_row + col;
-        tiles[std::min(x.height, x.rows - row) - 1](call);
-      }
-    }
+  const int64_t count = strips(x.rows);
+  if (strip_stays(x)) {
+    for (int64_t strip = 0; strip < count; ++strip)
+      for (int64_t col = 0; col < x.cols; col += panel_) run_tile(call, part, x, strip, col, col / panel_);
+    return;
+  }
+  const int64_t most = std::max<int64_t>(1, most_group_bytes / (strip_step(part.length) * int64_t{sizeof(T)}));
+  for (int64_t top = 0; top < count; top += most)
+    for (int64_t col = 0; col < x.cols; col += panel_)
+      for (int64_t strip = top; strip < std::min(count, top + most); ++strip) run_tile(call, part, x, strip, col, strip - top);
 }
 
-// The first tiles of a panel fetch the next panel, line by line; the others fetch the next strip of an A
-// that was packed whole. (B's source is not fetched: asking for it is as slow as reading it.)
+template <class T>
+void Blocked<T>::run_tile(TileCall<T>& call, const Part& part, const Operands& x, int64_t strip, int64_t col, int64_t tile) const {
+  const int64_t row = strip_row(x.rows, strip);
+  call.cols = static_cast<int>(std::min(panel_, x.cols - col));
+  call.a = x.a + (pack_a_ ? strip * strip_step(call.k) : row * call.a_row);
+  call.b = x.b + col * depth_;
+  call.c = part.c + row * part.c_row + col;
+  look_ahead(call, x, col, tile);
+  const TileKind kind = pack_a_ ? TileKind::packed : TileKind::fetching;
+  kernels_.tile[static_cast<int>(kind)][(call.cols - 1) / kernels_.lanes][strip_row(x.rows, strip + 1) - row - 1](call);
+}
+// Of what stays, the first tiles fetch what comes after it, line by line: the next panel or the next strip. The other
+// tiles of a panel fetch the next strip of an A that was packed whole. (B's source is not fetched: asking for it is as
+// slow as reading it.)
 template <class T>
 void Blocked<T>::look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile) const {
-  call.ahead = reinterpret_cast<const char*>(by_rows_ ? call.b : call.a + strip_step(call.k));
-  call.ahead_step = by_rows_ ? 0 : strip_ * int64_t{sizeof(T)};
-  if (tile * line_bytes >= panel_ * int64_t{sizeof(T)}) return;
-  if (col + panel_ >= x.cols) return;
-  call.ahead = reinterpret_cast<const char*>(call.b + panel_ * depth_) + tile * call.k * line_bytes;
-  call.ahead_step = line_bytes;
+  const bool stays = strip_stays(x);
+  const T *const strip = call.a + strip_step(call.k), *const panel = call.b + panel_ * depth_;
+  const int64_t line = tile * call.k * line_bytes, bytes = call.k * (stays ? strip_ : panel_) * int64_t{sizeof(T)};
+  const auto fetch = [&](const T* from, int64_t offset, int64_t step) {
+    call.ahead = reinterpret_cast<const char*>(from) + offset;
+    call.ahead_step = step;
+  };
+  if (line < bytes && (stays || col + panel_ < x.cols)) fetch(stays ? strip : panel, line, line_bytes);
+  else if (by_rows_ || stays) fetch(call.b, 0, 0);
+  else fetch(strip, 0, strip_ * int64_t{sizeof(T)});
 }
 
 template class Blocked<float>;

@@ -48,7 +48,7 @@ class Blocked final : public CpuGemm {
   };
   struct Operands {  // packed strips and panels
     const T *a, *b;
-    int64_t rows, cols, height;
+    int64_t rows, cols;
   };
 
   void choose_threads();
@@ -61,19 +61,21 @@ class Blocked final : public CpuGemm {
   void run_by_rows(Work& work, const Region& region) const;
   void run_by_cols(Work& work, const Region& region) const;
   void run_tiles(const Part& part, const Operands& x) const;
+  void run_tile(TileCall<T>& call, const Part& part, const Operands& x, int64_t strip, int64_t col, int64_t tile) const;
   void look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile) const;
+  bool strip_stays(const Operands& x) const { return !by_rows_ && x.cols >= many_panels * panel_; }
   void pack_panels(const char* b, int64_t length, int64_t cols, T* dst) const;
-  void pack_strips(const char* a, int64_t length, int64_t rows, int64_t height, T* dst) const;
+  void pack_strips(const char* a, int64_t length, int64_t rows, int64_t first, int64_t last, T* dst) const;
   void finish(const Work& work, char* c, const T* sums, int64_t sum_row, int64_t rows,
               int64_t cols) const;
   Part part_of(const Work& work, const Region& region, int64_t first, int64_t length, T* sums,
                int64_t sum_row) const;
+  static constexpr int64_t many_panels = 8;
   // Elements from strip to strip: packing may write less than a vector behind the last row.
   int64_t strip_step(int64_t length) const { return length * strip_ + kernels_.lanes; }
-  // Strips of nearly equal height are better than a last one of one row.
-  int64_t strip_height(int64_t rows) const {
-    return (rows + (rows + strip_ - 1) / strip_ - 1) / ((rows + strip_ - 1) / strip_);
-  }
+  int64_t strips(int64_t rows) const { return (rows + strip_ - 1) / strip_; }
+  // Where a strip begins: their heights differ by one at most, for a last one of few rows takes as long as the others.
+  int64_t strip_row(int64_t rows, int64_t strip) const { return rows * strip / strips(rows); }
 
   const GemmKernels<T>& kernels_;
   bool swapped_ = false, direct_c_ = false, by_rows_ = false, pack_a_ = true;
