@@ -98,10 +98,11 @@ std::unique_ptr<Prepared> make_rows(const Context& context, const RearrangePlan&
 }
 
 bool may_have_planes(const Context& context, const RearrangePlan& plan) {
-  return context.bases_aligned && !tiles_repeat(context, plan);
+  return !tiles_repeat(context, plan);
 }
 
 std::unique_ptr<Prepared> make_planes(const Context& context, const RearrangePlan& plan) {
+  if (!context.bases_aligned) return nullptr;
   const auto schedule = make_planes_schedule(nest_of(context, plan), least_plane_bytes);
   return schedule ? prepare(*schedule, context.facts.early_launch) : nullptr;
 }
