@@ -7,6 +7,7 @@ option(INFINI_VENDORS_OVER_CUDA "Build the CUDA-like vendors over CUDA instead, 
 option(INFINI_NVIDIA "Build the NVIDIA backend where nvcc is found" ON)
 set(INFINI_OPENBLAS AUTO CACHE STRING "OpenBLAS as a candidate for f32 and f64 products: AUTO (where found), ON or OFF")
 set(INFINI_ONEDNN AUTO CACHE STRING "oneDNN 3 as a candidate for f32 products: AUTO (where found), ON or OFF")
+set(INFINI_PYTHON AUTO CACHE STRING "The Python package: AUTO (where Python's headers and nanobind are found), ON or OFF")
 set(INFINI_SANITIZE "" CACHE STRING "Sanitizers for everything, e.g. address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -13,6 +13,7 @@ function(infini_add_module name)
   set_target_properties(infini-${name} PROPERTIES INSTALL_RPATH "$ORIGIN")
   if(NOT ARG_EMULATED)
     install(TARGETS infini-${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    set_property(GLOBAL APPEND PROPERTY INFINI_INSTALLED_MODULES infini-${name})
   endif()
 endfunction()
 

@@ -51,6 +51,10 @@ def main(top):
             for line in path.read_text().splitlines():
                 if re.match(r'\s*#\s*include\s+"(base|plan|contract|runtime|ops|capi|tensor|backends|infini)', line):
                     wrong.append(f"{path}: emulators include nothing of ours: {line.strip()}")
+    for path in sorted((pathlib.Path(top) / "python").rglob("*.[ch]*")):
+        for line in path.read_text().splitlines():
+            if re.match(r'\s*#\s*include\s+"(base|plan|contract|runtime|ops|capi|tensor|backends|harness)/', line):
+                wrong.append(f"{path}: python sees the public headers alone: {line.strip()}")
     print("\n".join(wrong) or f"{files} files obey the include rule")
     return 1 if wrong or files == 0 else 0
 

@@ -20,6 +20,16 @@ need() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# python_environment FOLDER: what the Python package is built and tested with, from PyPI. Where that is out of reach everything
+# goes on; the package is then not built and its test says so.
+python_environment() {
+  [ -x "$1/bin/python" ] || /usr/bin/python3 -m venv "$1" || return 0
+  "$1/bin/python" -c 'import nanobind' 2>/dev/null && return 0
+  say "Installing from PyPI into $1: nanobind numpy pytest ml_dtypes"
+  "$1/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 nanobind numpy pytest ml_dtypes ||
+    echo "PyPI is out of reach: the Python package is left out"
+}
+
 # build PRESET TARGET [CMAKE-OPTION...]: configures once, then builds; what failed is shown.
 build() {
   local preset=$1 target=$2 log=build/$1.log

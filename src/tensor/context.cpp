@@ -61,6 +61,14 @@ void setStream(infinirtStream_t stream) {
   detail::this_thread().set_stream(current_place(), stream);
 }
 
+infinirtStream_t getStream(const Device& device) {
+  return detail::this_thread().stream(detail::place_of(device));
+}
+
+void setStream(const Device& device, infinirtStream_t stream) {
+  detail::this_thread().set_stream(detail::place_of(device), stream);
+}
+
 void syncStream() {
   infinirtStream_t stream = getStream();
   current().synchronize_stream(stream);

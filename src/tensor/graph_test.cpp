@@ -215,7 +215,10 @@ TEST_P(Graph, ReplaysOnTheStreamOfTheThread) {
   startGraphRecording();
   const Tensor y = op::rearrange(x->permute({1, 0}));
   const auto graph = stopGraphRecording();
-  context::setStream(stream);
+  context::setDevice(Device::cpu());
+  context::setStream(device, stream);  // by name, whichever device is current
+  EXPECT_EQ(context::getStream(device), stream);
+  context::setDevice(device);
   EXPECT_EQ(context::getStream(), stream);
   graph->run();
   EXPECT_EQ(elements(y), (std::vector<float>{0, 2, 1, 3}));

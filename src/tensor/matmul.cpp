@@ -92,13 +92,13 @@ struct Product {
   }
 
   // One gemm for the innermost batch dim; the others are walked.
-  void run(float alpha, Stride at_c = 0, Stride at_a = 0, Stride at_b = 0) {
-    if (batches() <= 1) return gemm_(c.at(at_c), a.at(at_a), b.at(at_b), alpha, 0.0f);
+  void run(float alpha, float beta, Stride at_c = 0, Stride at_a = 0, Stride at_b = 0) {
+    if (batches() <= 1) return gemm_(c.at(at_c), a.at(at_a), b.at(at_b), alpha, beta);
     Product inner = *this;
     for (Side* side : {&inner.c, &inner.a, &inner.b}) drop(*side, 0);
     for (Size i = 0; i < c.shape[0]; ++i) {
       const auto step = static_cast<Stride>(i);
-      inner.run(alpha, at_c + step * c.strides[0], at_a + step * a.strides[0],
+      inner.run(alpha, beta, at_c + step * c.strides[0], at_a + step * a.strides[0],
                 at_b + step * b.strides[0]);
     }
   }
@@ -106,7 +106,7 @@ struct Product {
 
 }  // namespace
 
-void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha) {
+void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, float beta) {
   const TensorImpl &to = TensorAccess::impl(c, "c"), &left = TensorAccess::impl(a, "a"),
                    &right = TensorAccess::impl(b, "b");
   common_place(to, "c", left, "a");
@@ -117,7 +117,7 @@ void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha) {
   const Shape batch(shape.begin(), shape.end() - 2);
   Product product{spread(c, batch), spread(a, batch), spread(b, batch)};
   product.fold();
-  product.run(alpha);
+  product.run(alpha, beta);
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b, float alpha) {

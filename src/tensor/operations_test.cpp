@@ -130,6 +130,14 @@ TEST_P(Operations, MatmulIntoATransposedC) {
   EXPECT_EQ(elements(c), elements(op::matmul(a, b, 2.0f)));
 }
 
+TEST_P(Operations, MatmulAddsToC) {
+  const Tensor a = iota({2, 3, 4}, device), b = iota({4, 5}, device), c = iota({2, 3, 5}, device);
+  const std::vector<float> before = elements(c), product = elements(op::matmul(a, b));
+  op::matmul_(c, a, b, 2.0f, -3.0f);
+  const std::vector<float> after = elements(c);
+  for (size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i], 2 * product[i] - 3 * before[i]) << i;
+}
+
 TEST_P(Operations, RefuseWhatDoesNotFitAndNameBothSides) {
   const Tensor a = iota({3, 4}, device), b = iota({5, 2}, device);
   EXPECT_EQ(status_of([&] { op::gemm(a, b); }), INFINI_STATUS_BAD_TENSOR_SHAPE);

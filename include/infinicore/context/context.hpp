@@ -28,6 +28,9 @@ INFINI_EXPORT std::size_t getDeviceCount(Device::Type type);
 // (nullptr) unless setStream gave another.
 INFINI_EXPORT infinirtStream_t getStream();
 INFINI_EXPORT void setStream(infinirtStream_t stream);
+// The same on any device, whichever is current.
+INFINI_EXPORT infinirtStream_t getStream(const Device& device);
+INFINI_EXPORT void setStream(const Device& device, infinirtStream_t stream);
 // A handle of the C API for the current device; it lives as long as the thread.
 infiniopHandle_t getInfiniopHandle();
 INFINI_EXPORT void syncStream();

@@ -1,0 +1,211 @@
+# The types of the extension. tests/test_types.py holds it against what the extension has.
+from collections.abc import Sequence
+from types import EllipsisType, TracebackType
+from typing import Any, Protocol, SupportsIndex, TypeAlias, TypeVar, overload
+
+import numpy
+
+class _DLPack(Protocol):
+    def __dlpack__(self) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+# NumPy, PyTorch, CuPy and JAX arrays, infini.Tensor; or anything with the buffer protocol.
+Array: TypeAlias = _DLPack | bytes | bytearray | memoryview
+_A = TypeVar("_A", bound=Array)
+_Key: TypeAlias = SupportsIndex | slice | EllipsisType | None
+
+__version__: str
+
+class Error(RuntimeError):
+    """What infini refuses or cannot do; `status` is the C API's."""
+
+    status: int
+
+class InvalidValue(Error, ValueError):
+    """A shape, stride, device or number that cannot be."""
+
+class InvalidType(Error, TypeError):
+    """No array, or elements of a wrong type."""
+
+class OutOfMemory(Error, MemoryError):
+    """The device or the host has no more memory."""
+
+def copy(dst: _A, src: Array) -> _A:
+    """Copies src's elements to dst, which may have any strides, and returns dst.
+
+    src is broadcast as NumPy does; both must have one dtype. Where they overlap, src is read first."""
+
+def contiguous(x: _A) -> _A:
+    """x itself when it is row-major without gaps, else a copy that is, of the same framework."""
+
+@overload
+def permute(x: _A, dims: Sequence[SupportsIndex], /) -> _A:
+    """A contiguous copy of x with its dims in the order `dims`, of the same framework."""
+
+@overload
+def permute(x: _A, *dims: SupportsIndex) -> _A: ...
+def transpose(x: _A, dim0: int = -2, dim1: int = -1) -> _A:
+    """A contiguous copy of x with two dims exchanged, of the same framework."""
+
+@overload
+def matmul(a: _A, b: Array, out: None = None, *, alpha: float = 1.0, beta: float = 0.0) -> _A:
+    """alpha·a·b (+ beta·out) over any number of broadcast batch dims, for f16, bf16, f32 and f64.
+
+    Any strides; the result is of a's framework, or `out`, which is then returned."""
+
+@overload
+def matmul(a: Array, b: Array, out: _A, *, alpha: float = 1.0, beta: float = 0.0) -> _A: ...
+def explain(dst: Array, src: Array) -> str:
+    """How copy(dst, src) would be done, in one line."""
+
+def devices() -> list[str]:
+    """The names of all devices that can be used here, e.g. ["cpu:0", "nvidia:0"]."""
+
+def synchronize(device: str) -> None:
+    """Waits until the device has done all its work."""
+
+def num_threads() -> int:
+    """How many threads one operator may use on the CPU."""
+
+def set_num_threads(count: int) -> None:
+    """1 to 1024; 0 goes back to the default. Results do not depend on it."""
+
+class Tensor:
+    """A tensor of infini's own, on any device. Strides count elements."""
+
+    @staticmethod
+    def empty(
+        shape: int | Sequence[int], dtype: Any = "f32", device: str = "cpu", pin_memory: bool = False
+    ) -> Tensor:
+        """Uninitialised."""
+
+    @staticmethod
+    def zeros(
+        shape: int | Sequence[int], dtype: Any = "f32", device: str = "cpu", pin_memory: bool = False
+    ) -> Tensor: ...
+    @staticmethod
+    def ones(
+        shape: int | Sequence[int], dtype: Any = "f32", device: str = "cpu", pin_memory: bool = False
+    ) -> Tensor: ...
+    @staticmethod
+    def from_array(x: Array, device: str | None = None) -> Tensor:
+        """A tensor over x's own memory, which it keeps alive; a copy when `device` is another one."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """In elements, not bytes."""
+
+    @property
+    def dtype(self) -> str:
+        """"f32", "bf16", ..."""
+
+    @property
+    def device(self) -> str:
+        """"cpu:0", "nvidia:0", ..."""
+
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def numel(self) -> int:
+        """Number of elements."""
+
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def element_size(self) -> int: ...
+    @property
+    def is_contiguous(self) -> bool: ...
+    @property
+    def is_pinned(self) -> bool: ...
+    @property
+    def writable(self) -> bool: ...
+    @property
+    def data_ptr(self) -> int: ...
+    def __len__(self) -> int: ...
+    def item(self) -> Any:
+        """The only element, as a Python number."""
+
+    @overload
+    def permute(self, dims: Sequence[SupportsIndex], /) -> Tensor:
+        """A view with the dims in another order."""
+
+    @overload
+    def permute(self, *dims: SupportsIndex) -> Tensor: ...
+    def transpose(self, dim0: int = -2, dim1: int = -1) -> Tensor:
+        """A view with two dims exchanged."""
+
+    @property
+    def T(self) -> Tensor:
+        """A view with the dims in reverse order."""
+
+    @overload
+    def view(self, shape: Sequence[SupportsIndex], /) -> Tensor:
+        """The same elements under another shape: a view where the strides allow it, else a copy. One dim may be -1."""
+
+    @overload
+    def view(self, *shape: SupportsIndex) -> Tensor: ...
+    def narrow(self, dim: int, start: int, length: int) -> Tensor:
+        """A view of some elements of one dim."""
+
+    def squeeze(self, dim: int) -> Tensor:
+        """A view without a dim of size 1."""
+
+    def unsqueeze(self, dim: int) -> Tensor:
+        """A view with one more dim of size 1."""
+
+    def as_strided(self, shape: int | Sequence[int], strides: int | Sequence[int], offset: int = 0) -> Tensor:
+        """A view with any strides, in elements; refused where it would leave the tensor's memory."""
+
+    def __getitem__(self, key: _Key | tuple[_Key, ...]) -> Tensor:
+        """A view, by whole numbers, slices with any step, ... and None."""
+
+    def __setitem__(self, key: _Key | tuple[_Key, ...], value: Array) -> None: ...
+    def contiguous(self) -> Tensor:
+        """Itself when it is row-major without gaps, else a copy."""
+
+    def to(self, device: str) -> Tensor:
+        """Itself when it is there already, else a contiguous copy on that device."""
+
+    def copy_(self, src: Array) -> Tensor:
+        """Copies the elements of any array here, from any device; returns itself."""
+
+    def __matmul__(self, other: Array) -> Tensor: ...
+    def numpy(self) -> numpy.ndarray[Any, Any]:
+        """A NumPy array: of the same memory on the CPU, else a copy. bf16 needs ml_dtypes."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+class Graph:
+    """Recorded work: run() repeats it for what its inputs hold then."""
+
+    def run(self) -> None:
+        """Repeats the recorded work; on an accelerator it may return before that is done."""
+
+    def describe(self) -> str:
+        """What runs how, one operator per line."""
+
+    def rebind(self, from_: Tensor, to: Tensor) -> None:
+        """From now on uses the tensor `to` wherever the graph uses `from_` or a view of it."""
+
+    def __len__(self) -> int: ...
+
+class Recording:
+    """What infini.record() returns, for a with statement."""
+
+    def __enter__(self) -> Graph: ...
+    def __exit__(
+        self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+def record() -> Recording:
+    """`with infini.record() as graph:` records this thread's work instead of running it."""

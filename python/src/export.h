@@ -1,0 +1,16 @@
+// Handing tensors of our own to others: DLPack, the buffer protocol and NumPy.
+#pragma once
+
+#include "array.h"
+
+namespace infini::python {
+
+nb::object export_dlpack(const PyTensor& self, nb::object stream, nb::object max_version, nb::object dl_device,
+                         nb::object copy);
+nb::tuple dlpack_device(const PyTensor& self);
+nb::object to_numpy(nb::handle self);
+
+// For nanobind's class: the buffer protocol.
+extern PyType_Slot buffer_slots[];
+
+}  // namespace infini::python

@@ -1,0 +1,105 @@
+// Results: new arrays of the framework that an argument came from.
+#include "fresh.h"
+
+#include "convert.h"
+#include "errors.h"
+#include "names.h"
+
+namespace infini::python {
+namespace {
+
+using Family = Framework::Family;
+
+// A function of a module, looked up once.
+nb::handle function(const char* module, const char* name) {
+  return nb::getattr(nb::module_::import_(module), name).release();
+}
+
+nb::object call(nb::handle callable, nb::handle first, nb::handle second) {
+  PyObject* arguments[] = {first.ptr(), second.ptr()};
+  nb::object made = nb::steal(PyObject_Vectorcall(callable.ptr(), arguments, 2, nullptr));
+  if (!made) nb::raise_python_error();
+  return made;
+}
+
+nb::object empty_numpy(const Array& like, const nb::tuple& shape) {
+  static PyObject* const attribute = PyUnicode_InternFromString("dtype");
+  static const nb::handle empty = function("numpy", "empty");
+  const nb::object dtype = nb::steal(PyObject_GetAttr(like.object.ptr(), attribute));
+  return call(empty, shape, dtype);
+}
+
+nb::object empty_cupy(const Array& like, const nb::tuple& shape) {
+  const nb::module_ cupy = nb::module_::import_("cupy");
+  const nb::object device = cupy.attr("cuda").attr("Device")(like.device.getIndex());
+  device.attr("__enter__")();
+  nb::object made;
+  try {
+    made = cupy.attr("empty")(shape, like.object.attr("dtype"));
+  } catch (...) {
+    device.attr("__exit__")(nb::none(), nb::none(), nb::none());
+    throw;
+  }
+  device.attr("__exit__")(nb::none(), nb::none(), nb::none());
+  return made;
+}
+
+void raise(void*, const char* kind, const char* message) {
+  const nb::gil_scoped_acquire locked;
+  const bool memory = std::string(kind).find("Memory") != std::string::npos;
+  PyErr_SetString(memory ? PyExc_MemoryError : PyExc_RuntimeError, message);
+}
+
+// By PyTorch's own allocator, without a way through Python.
+nb::object empty_by_exchange(const Array& like, const int64_t* shape, int rank) {
+  dlpack::Tensor wanted{};
+  const bool is_cpu = like.device == infinicore::Device::cpu();
+  wanted.device = {is_cpu ? dlpack::cpu : dlpack::cuda, static_cast<int32_t>(like.device.getIndex())};
+  wanted.ndim = rank;
+  wanted.dtype = {like.element.code, static_cast<uint8_t>(like.element.bits), 1};
+  wanted.shape = const_cast<int64_t*>(shape);
+  dlpack::ManagedTensorVersioned* managed = nullptr;
+  void* made = nullptr;
+  const auto* api = like.framework->api;
+  if (api->allocate(&wanted, &managed, nullptr, raise) != 0 || api->import_managed(managed, &made) != 0)
+    nb::raise_python_error();
+  return nb::steal(static_cast<PyObject*>(made));
+}
+
+nb::object empty_torch(const Array& like, const nb::tuple& shape) {
+  using namespace nb::literals;
+  return nb::module_::import_("torch").attr("empty")(shape, "dtype"_a = like.object.attr("dtype"),
+                                                     "device"_a = like.object.attr("device"));
+}
+
+nb::object empty_own(const Array& like, const int64_t* shape, int rank) {
+  const auto dtype = like.own ? std::optional(like.own->dtype()) : like.element.known();
+  if (!dtype) fail_type("there is no array of ours for elements of type ", like.element.name());
+  return nb::cast(PyTensor{infinicore::Tensor::empty({shape, shape + rank}, *dtype, like.device)});
+}
+
+}  // namespace
+
+Fresh make_fresh(const Array& like, const int64_t* shape, int rank, Call& call) {
+  const Framework& framework = *like.framework;
+  nb::object made;
+  if (framework.family == Family::numpy)
+    made = empty_numpy(like, to_tuple(shape, rank));
+  else if (framework.family == Family::torch)
+    made = framework.api ? empty_by_exchange(like, shape, rank) : empty_torch(like, to_tuple(shape, rank));
+  else if (framework.family == Family::cupy)
+    made = empty_cupy(like, to_tuple(shape, rank));
+  else
+    made = empty_own(like, shape, rank);
+  Array array = read_array(made, "the result", call);
+  return {std::move(made), std::move(array), &framework};
+}
+
+nb::object Fresh::take() {
+  if (array.framework == wanted || wanted->family != Family::other) return object;
+  const auto module = nb::cast<std::string>(nb::getattr(wanted->type, "__module__", nb::str("")));
+  if (!module.starts_with("jax")) return object;
+  return nb::module_::import_("jax.dlpack").attr("from_dlpack")(object);
+}
+
+}  // namespace infini::python

@@ -1,0 +1,208 @@
+// copy, contiguous, permute, transpose, matmul: on anybody's arrays.
+#include "functions.h"
+
+#include <algorithm>
+
+#include "convert.h"
+#include "errors.h"
+#include "fresh.h"
+#include "graph.h"
+#include "names.h"
+#include "stream.h"
+
+namespace infini::python {
+namespace {
+
+using infinicore::Shape;
+using infinicore::Tensor;
+
+// Work below this is over before another thread could have used the GIL.
+constexpr int64_t bytes_worth_unlocking = 1 << 16;
+constexpr double products_worth_unlocking = 1 << 16;
+
+Hold hold() {
+  return infinicore::context::isGraphRecording() ? Hold::tensor : Hold::caller;
+}
+
+void require_writable(const Array& array, const char* name) {
+  if (!array.writable) fail_value(name, " is read-only");
+}
+
+bool worth_unlocking(const Array& dst) {
+  return dst.device != infinicore::Device::cpu() || dst.count() * dst.itemsize >= bytes_worth_unlocking;
+}
+
+// The array with its dims in another order.
+void reorder(Array& array, const Shape& order) {
+  if (order.size() != static_cast<size_t>(array.rank))
+    fail_value("dims has ", order.size(), " entries; the array has ", array.rank, " dims");
+  bool seen[max_rank] = {};
+  int64_t shape[max_rank], steps[max_rank];
+  for (int i = 0; i < array.rank; ++i) {
+    if (seen[order[i]]) fail_value("dims names dim ", order[i], " twice");
+    seen[order[i]] = true;
+    shape[i] = array.shape[order[i]];
+    steps[i] = array.steps[order[i]];
+  }
+  std::copy_n(shape, array.rank, array.shape);
+  std::copy_n(steps, array.rank, array.steps);
+  if (array.own) array.own = array.own->permute(order);
+}
+
+nb::object fresh_copy(Array& src, Call& call) {
+  const StreamScope scope(call);
+  Fresh dst = make_fresh(src, src.shape, src.rank, call);
+  copy_arrays(dst.array, src, call);
+  return dst.take();
+}
+
+nb::object contiguous(nb::object x) {
+  Call call;
+  Array src = read_array(x, "x", call);
+  if (src.is_contiguous()) return x;
+  return fresh_copy(src, call);
+}
+
+nb::object permute_all(nb::handle x, const nb::args& dims) {
+  Call call;
+  Array src = read_array(x, "x", call);
+  reorder(src, parse_order(parse_numbers(dims, "dims"), src.rank));
+  return fresh_copy(src, call);
+}
+
+nb::object transpose(nb::handle x, int64_t dim0, int64_t dim1) {
+  Call call;
+  Array src = read_array(x, "x", call);
+  Shape order(static_cast<size_t>(src.rank));
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::swap(order[parse_dim(dim0, src.rank)], order[parse_dim(dim1, src.rank)]);
+  reorder(src, order);
+  return fresh_copy(src, call);
+}
+
+nb::str explain(nb::handle dst, nb::handle src) {
+  Call call;
+  const Array to = read_array(dst, "dst", call), from = read_array(src, "src", call);
+  if (!to.element.same_as(from.element))
+    fail_type("dst is ", to.element.name(), ", src is ", from.element.name());
+  const auto [y, x] = to_words(to, from, Hold::caller);
+  return nb::str(infinicore::op::Rearrange(y, x).describe().c_str());
+}
+
+// [..., m, k]·[..., k, n], as NumPy: a vector is a matrix of one row or column, whose dim the result lacks.
+struct Product {
+  Tensor a, b;
+  bool row, column;
+
+  // Whether the dims fit is checked by the library, which names them.
+  std::vector<int64_t> shape() const {
+    const Shape &left = a->shape(), &right = b->shape();
+    const size_t batches = std::max(left.size(), right.size()) - 2;
+    const auto extent = [&](const Shape& side, size_t i) {
+      const size_t missing = batches + 2 - side.size();
+      return i < missing ? 1 : side[i - missing];
+    };
+    std::vector<int64_t> shape;
+    for (size_t i = 0; i < batches; ++i) {
+      const size_t l = extent(left, i), r = extent(right, i);
+      shape.push_back(static_cast<int64_t>(l == 1 ? r : l));
+    }
+    if (!row) shape.push_back(static_cast<int64_t>(left[left.size() - 2]));
+    if (!column) shape.push_back(static_cast<int64_t>(right.back()));
+    return shape;
+  }
+  // The result's tensor with the dims that it lacks.
+  Tensor widened(Tensor c) const {
+    if (row) c = c->unsqueeze(c->ndim() - (column ? 0 : 1));
+    if (column) c = c->unsqueeze(c->ndim());
+    return c;
+  }
+};
+
+// Elements that lie at fractions of their size are packed first; no gemm could read them.
+Tensor operand(const Array& array, const char* name, Hold hold) {
+  if (array.rank == 0) fail(INFINI_STATUS_BAD_TENSOR_SHAPE, name, " is a scalar; matmul needs at least 1 dim");
+  if (can_convert(array)) return to_tensor(array, hold);
+  if (!array.element.known()) fail_type(name, " is ", array.element.name(), ", which cannot be multiplied");
+  Shape shape(array.shape, array.shape + array.rank);
+  PyTensor dense{Tensor::empty(shape, *array.element.known(), array.device)};
+  auto [y, x] = to_words(read_tensor(dense), array, hold);
+  y->copy_from(x);
+  return dense.tensor;
+}
+
+Product product_of(const Array& a, const Array& b, Hold hold) {
+  Product product{operand(a, "a", hold), operand(b, "b", hold), a.rank == 1, b.rank == 1};
+  if (product.row) product.a = product.a->unsqueeze(0);
+  if (product.column) product.b = product.b->unsqueeze(1);
+  return product;
+}
+
+void run_product(const Product& product, const Array& out, double alpha, double beta) {
+  if (!can_convert(out)) fail_type("out has strides that are no multiple of its elements' size");
+  const Tensor c = product.widened(to_tensor(out, hold()));
+  const double work = static_cast<double>(out.count()) * static_cast<double>(product.a->shape().back());
+  const Unlocked unlocked(out.device != infinicore::Device::cpu() || work >= products_worth_unlocking);
+  infinicore::op::matmul_(c, product.a, product.b, static_cast<float>(alpha), static_cast<float>(beta));
+}
+
+}  // namespace
+
+void copy_arrays(Array& dst, Array& src, Call& call) {
+  require_writable(dst, "dst");
+  if (!dst.element.same_as(src.element))
+    fail_type("dst is ", dst.element.name(), ", src is ", src.element.name(), "; infini.copy does not convert");
+  note_recorded(call);
+  auto [y, x] = to_words(dst, src, hold());
+  const Unlocked unlocked(worth_unlocking(dst));
+  y->copy_from(x);
+}
+
+nb::object copy(nb::object dst, nb::handle src) {
+  Call call;
+  Array to = read_array(dst, "dst", call), from = read_array(src, "src", call);
+  const StreamScope scope(call);
+  copy_arrays(to, from, call);
+  return dst;
+}
+
+nb::object matmul(nb::handle a, nb::handle b, nb::object out, double alpha, double beta) {
+  Call call;
+  const Array left = read_array(a, "a", call), right = read_array(b, "b", call);
+  if (!out.is_none()) {
+    const Array to = read_array(out, "out", call);
+    require_writable(to, "out");
+    const StreamScope scope(call);
+    note_recorded(call);
+    run_product(product_of(left, right, hold()), to, alpha, beta);
+    return out;
+  }
+  if (beta != 0) fail_value("beta is ", beta, " but there is no out whose elements it could multiply");
+  const StreamScope scope(call);
+  note_recorded(call);
+  const Product product = product_of(left, right, hold());
+  const std::vector<int64_t> shape = product.shape();
+  Fresh made = make_fresh(left, shape.data(), static_cast<int>(shape.size()), call);
+  run_product(product, made.array, alpha, 0);
+  return made.take();
+}
+
+void bind_functions(nb::module_& module) {
+  using namespace nb::literals;
+  module.def("copy", &copy, "dst"_a.none(), "src"_a.none(),
+             "Copies src's elements to dst, which may have any strides, and returns dst.\n\n"
+             "src is broadcast as NumPy does; both must have one dtype. Where they overlap, src is read first.");
+  module.def("contiguous", &contiguous, "x"_a.none(),
+             "x itself when it is row-major without gaps, else a copy that is, of the same framework.");
+  module.def("permute", &permute_all, "x"_a.none(), "dims"_a,
+             "A contiguous copy of x with its dims in the order `dims`, of the same framework.");
+  module.def("transpose", &transpose, "x"_a.none(), "dim0"_a = -2, "dim1"_a = -1,
+             "A contiguous copy of x with two dims exchanged, of the same framework.");
+  module.def("matmul", &matmul, "a"_a.none(), "b"_a.none(), "out"_a = nb::none(), nb::kw_only(), "alpha"_a = 1.0,
+             "beta"_a = 0.0,
+             "alpha·a·b (+ beta·out) over any number of broadcast batch dims, for f16, bf16, f32 and f64.\n\n"
+             "Any strides; the result is of a's framework, or `out`, which is then returned.");
+  module.def("explain", &explain, "dst"_a.none(), "src"_a.none(), "How copy(dst, src) would be done, in one line.");
+}
+
+}  // namespace infini::python

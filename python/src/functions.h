@@ -1,0 +1,15 @@
+// The functions on arrays, which the methods of Tensor share.
+#pragma once
+
+#include "array.h"
+
+namespace infini::python {
+
+// dst[...] = src, broadcast as NumPy does.
+void copy_arrays(Array& dst, Array& src, Call& call);
+nb::object copy(nb::object dst, nb::handle src);
+nb::object matmul(nb::handle a, nb::handle b, nb::object out, double alpha, double beta);
+
+void bind_functions(nb::module_& module);
+
+}  // namespace infini::python

@@ -1,0 +1,102 @@
+"""matmul on NumPy arrays, against NumPy in double precision."""
+import numpy as np
+import pytest
+
+import infini
+
+RNG = np.random.default_rng(11)
+UNIT = {"f2": 2.0**-11, "f4": 2.0**-24, "f8": 2.0**-53}
+
+
+def random(shape, dtype):
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+def close(got, a, b, dtype, alpha=1.0, beta=0.0, c=0.0):
+    """The bound of the library's promise: an f32 accumulator (f64 for f64), then one rounding to the result."""
+    a, b = a.astype("f8"), b.astype("f8")
+    exact = alpha * (a @ b) + beta * np.asarray(c, "f8")
+    unit = UNIT["f8" if dtype == "f8" else "f4"]
+    terms = (a.shape[-1] + 4) * unit
+    bound = terms / (1 - terms) * abs(alpha) * (np.abs(a) @ np.abs(b)) + 2 * unit * np.abs(beta * np.asarray(c, "f8"))
+    return np.all(np.abs(got - exact) <= bound + UNIT[dtype] * np.abs(exact) + 1e-7 * (dtype == "f2"))
+
+
+@pytest.mark.parametrize("dtype", UNIT)
+@pytest.mark.parametrize("m,k,n", [(1, 1, 1), (2, 3, 4), (1, 64, 33), (65, 1, 7), (31, 47, 65), (128, 96, 160)])
+def test_matrices(dtype, m, k, n):
+    a, b = random((m, k), dtype), random((k, n), dtype)
+    assert close(infini.matmul(a, b), a, b, dtype)
+    left, right = random((k, m), dtype).T, random((2 * n, 2 * k), dtype)[::-2, ::2].T
+    got = infini.matmul(left, right)
+    assert got.shape == (m, n) and got.dtype == np.dtype(dtype) and got.flags.c_contiguous
+    assert close(got, left, right, dtype)
+
+
+@pytest.mark.parametrize("left,right", [
+    ((3, 4, 5), (3, 5, 6)), ((3, 4, 5), (5, 6)), ((4, 5), (3, 5, 6)), ((2, 1, 4, 5), (3, 5, 6)), ((2, 3, 4, 5), (2, 3, 5, 6)),
+    ((0, 4, 5), (0, 5, 6)), ((3, 4, 0), (3, 0, 6)), ((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 3)), ((2, 3, 4), (4,)), ((4,), (2, 4, 3))])
+def test_shapes_as_numpy(left, right):
+    a, b = random(left, "f4"), random(right, "f4")
+    got, expected = infini.matmul(a, b), a.astype("f8") @ b.astype("f8")
+    assert got.shape == expected.shape and np.allclose(got, expected, atol=1e-5)
+
+
+def test_out_alpha_and_beta():
+    a, b = random((33, 20), "f4"), random((20, 17), "f4")
+    memory = random((17, 66), "f4")
+    before = memory.copy()
+    out = memory.T[::2]
+    assert infini.matmul(a, b, out, alpha=0.5, beta=-2) is out
+    assert close(out, a, b, "f4", 0.5, -2, before.T[::2])
+    assert np.array_equal(memory.T[1::2], before.T[1::2])
+    batched, c = random((4, 33, 20), "f4"), random((4, 33, 17), "f4")
+    before = c.copy()
+    infini.matmul(batched, b, c, beta=1)
+    assert close(c, batched, b, "f4", 1, 1, before)
+    nan = np.full((33, 17), np.nan, "f4")
+    assert not np.isnan(infini.matmul(a, b, nan)).any()  # beta 0 never reads
+
+
+def test_small_integers_are_exact():
+    a, b = RNG.integers(-8, 9, (70, 80)), RNG.integers(-8, 9, (80, 90))
+    for dtype in ("f4", "f8"):
+        assert np.array_equal(infini.matmul(a.astype(dtype), b.astype(dtype)), a @ b)
+
+
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a, b = (RNG.integers(-3, 4, shape).astype(ml_dtypes.bfloat16) for shape in ((5, 6), (6, 7)))
+    got = infini.matmul(a, b)
+    assert got.dtype == a.dtype and np.array_equal(got.astype("f4"), a.astype("f4") @ b.astype("f4"))
+
+
+def test_fields_of_records():
+    records = np.zeros((6, 5), [("tag", "u1"), ("value", "f4")])
+    records["value"] = RNG.integers(-4, 5, (6, 5))
+    dense = records["value"].copy()
+    assert np.array_equal(infini.matmul(records["value"], dense.T), dense @ dense.T)
+
+
+def test_what_is_refused():
+    a = np.ones((2, 3), "f4")
+    with pytest.raises(ValueError, match=r"a is \[2, 3\], b is \[2, 3\]"):
+        infini.matmul(a, a)
+    with pytest.raises(ValueError, match="batch dims do not match"):
+        infini.matmul(np.ones((2, 3, 4), "f4"), np.ones((5, 4, 3), "f4"))
+    with pytest.raises(ValueError, match=r"c is \[3, 3\]"):
+        infini.matmul(a, a.T, np.zeros((3, 3), "f4"))
+    with pytest.raises(ValueError, match="there is no out"):
+        infini.matmul(a, a.T, beta=1)
+    with pytest.raises(ValueError, match="scalar"):
+        infini.matmul(np.ones((), "f4"), a)
+    with pytest.raises(TypeError, match="a is i64"):
+        infini.matmul(a.astype("i8"), a.T.astype("i8"))
+    with pytest.raises(TypeError):
+        infini.matmul(a, a.T.astype("f8"))
+    with pytest.raises(TypeError, match="a is byte-swapped f32"):
+        infini.matmul(a.astype(">f4"), a.T)
+    read_only = np.zeros((2, 2), "f4")
+    read_only.flags.writeable = False
+    with pytest.raises(ValueError, match="out is read-only"):
+        infini.matmul(a, a.T, read_only)
