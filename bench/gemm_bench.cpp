@@ -20,6 +20,7 @@ namespace {
 
 constexpr double threads_calm_down = 0.02;  // seconds after which a library's threads no longer spin
 constexpr int64_t beyond_caches = int64_t{256} << 20;  // operands are rotated through this much
+constexpr int64_t in_caches = 1 << 20;                 // of these bytes memory is not the limit
 
 // Copies of an operand one after another, so that a weight matrix comes from memory, as in use.
 class Rotation {
@@ -105,7 +106,7 @@ void GemmBench::measure(const std::string& name, const std::string& text) {
   // A large b that is used once per call is a weight: it must come from memory.
   const auto b_bytes = byte_range(problem.b).end - byte_range(problem.b).begin;
   const bool rotates = row.bytes / limits.bytes_per_second > 0.3 * row.flops / limits.flops_per_second &&
-                       b_bytes > (1 << 20);
+                       b_bytes > in_caches;
   const int64_t copies = rotates ? std::max<int64_t>(1, beyond_caches / b_bytes) : 1;
   Rotation a(device, problem.a, 1), b(device, problem.b, copies), c(device, problem.c, 1);
   a.fill(device, problem.a.dtype);
@@ -124,8 +125,8 @@ void GemmBench::measure(const std::string& name, const std::string& text) {
   row.seconds = sides[0].median();
   for (size_t i = 0; i < peers.size(); ++i) row.peers.push_back({peers[i]->name(), sides[i + 1].median()});
   const double arithmetic = row.flops / limits.flops_per_second, memory = row.bytes / limits.bytes_per_second;
-  row.byte_bound = memory > arithmetic;
-  row.limit_seconds = std::max(arithmetic, memory);
+  row.byte_bound = memory > arithmetic && row.bytes > in_caches;
+  row.limit_seconds = row.byte_bound ? memory : arithmetic;
   print_row(row);
   rows_.push_back(std::move(row));
 }

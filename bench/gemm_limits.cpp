@@ -1,6 +1,8 @@
 // Measuring the arithmetic and memory limits.
 #include "bench/gemm_limits.h"
 
+#include <algorithm>
+
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/gemm_amx_kernels.h"
 #include "backends/cpu/gemm_kernels.h"
@@ -16,10 +18,11 @@ namespace {
 
 constexpr size_t copied_bytes = size_t{256} << 20;
 
-double median_seconds(Device& device, Body body, double seconds) {
+// A limit is what the machine does when nobody disturbs it.
+double least_seconds(Device& device, Body body, double seconds) {
   std::vector<Side> sides{{std::move(body)}};
   measure(device, sides, seconds);
-  return sides[0].median();
+  return *std::min_element(sides[0].samples.begin(), sides[0].samples.end());
 }
 
 template <class T>
@@ -50,7 +53,7 @@ template <class T>
 double cpu_flops(Device& device, const cpu::GemmKernels<T>& kernels) {
   constexpr int64_t tiles = 2000;
   const int threads = thread_count();
-  const double seconds = median_seconds(
+  const double seconds = least_seconds(
       device,
       [&] {
         cpu::parallel_for(threads, threads, [&](int64_t first, int64_t last) {
@@ -76,7 +79,7 @@ double amx_flops(Device& device) {
     for (int64_t i = 0; i < products; ++i) multiply(a, b, groups, true, sums, 2 * side, false);
     release();
   };
-  const double seconds = median_seconds(
+  const double seconds = least_seconds(
       device,
       [&] {
         cpu::parallel_for(threads, threads, [&](int64_t first, int64_t last) {
@@ -95,7 +98,7 @@ double device_flops(Device& device, infiniDtype_t dtype) {
   const size_t bytes = extent * extent * static_cast<size_t>(dtype_bytes(dtype));
   const Memory c(device, bytes), a(device, bytes), b(device, bytes),
       workspace(device, op.workspace_bytes() + 1);
-  const double seconds = median_seconds(
+  const double seconds = least_seconds(
       device,
       [&] {
         op.run(workspace.get(), op.workspace_bytes(), c.get(), a.get(), b.get(), 1, 0, nullptr);
@@ -110,9 +113,9 @@ double memory_speed(Device& device) {
   const Memory to(device, copied_bytes), from(device, copied_bytes);
   if (device.kind() == INFINI_DEVICE_CPU)
     return copied_bytes /
-           median_seconds(
+           least_seconds(
                device, [&] { read_all(from.get(), copied_bytes, thread_count()); }, 0.3);
-  const double seconds = median_seconds(
+  const double seconds = least_seconds(
       device,
       [&] { device.copy_async(to.get(), from.get(), copied_bytes, INFINIRT_MEMCPY_D2D, nullptr); },
       0.3);
