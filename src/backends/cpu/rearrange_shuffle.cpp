@@ -85,18 +85,28 @@ class Shuffle final : public Kernel {
         kernels_(shuffle_kernels(level, schedule_.program.depth)),
         level_(level),
         threads_(threads),
-        src_step_(schedule_.program.blocks * schedule_.along.src_step) {}
+        src_step_(schedule_.program.blocks * schedule_.along.src_step),
+        readable_{schedule_.span.begin - schedule_.room, schedule_.span.end + schedule_.room} {}
 
   const char* candidate() const override { return "shuffle"; }
   std::string schedule() const override { return with_setting(to_string(schedule_), level_, threads_); }
 
   void execute(char* dst, const char* src) const override {
-    const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
-    parallel_for(schedule_.tasks(), threads,
-                 [&](int64_t begin, int64_t end) { run_tasks(dst + schedule_.dst_offset, src, begin, end); });
+    dst += schedule_.dst_offset;
+    if (schedule_.room == 0) return run(dst, src);
+    alignas(line_bytes) char copy[most_copied];
+    const ByteRange& span = schedule_.span;
+    char* const base = copy + schedule_.room - (span.begin & -line_bytes);  // lines begin where they do in src
+    std::memcpy(base + span.begin, src + span.begin, static_cast<size_t>(span.end - span.begin));
+    run(dst, base);
   }
 
  private:
+  void run(char* dst, const char* src) const {
+    const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
+    parallel_for(schedule_.tasks(), threads, [&](int64_t begin, int64_t end) { run_tasks(dst, src, begin, end); });
+  }
+
   void run_tasks(char* dst, const char* src, int64_t begin, int64_t end) const {
     const Loop &along = schedule_.along, &near = schedule_.near;
     const int64_t pieces = schedule_.pieces(), strips = schedule_.strips();
@@ -230,7 +240,7 @@ class Shuffle final : public Kernel {
     const int64_t last = place + (run.periods - 1) * src_step_;
     const int64_t lowest = std::min(place, last) + program.reach_begin, highest = std::max(place, last) + program.reach_end;
     const char* base = run.src;
-    if (lowest >= schedule_.span.begin && highest <= schedule_.span.end) {
+    if (lowest >= readable_.begin && highest <= readable_.end) {
       run.src = base + place;
       run.vectors = ceil_div(run.dst_step - program.gap, program.width);
       return kernels_.run(program, run);
@@ -257,7 +267,8 @@ class Shuffle final : public Kernel {
   ShuffleKernels kernels_;
   Isa level_;
   int threads_;
-  int64_t src_step_;  // of a period
+  int64_t src_step_;    // of a period
+  ByteRange readable_;  // of what is read, counted from its base
 };
 
 }  // namespace

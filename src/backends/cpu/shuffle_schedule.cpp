@@ -221,8 +221,15 @@ int64_t choose_piece(const ShuffleSchedule& schedule, int threads) {
   return std::min(extent, ceil_div(bytes, schedule.program.bytes) * period);
 }
 
-// The ends of src are moved byte by byte, since no window may reach behind them. Where every row reads all of src, every
-// row pays for that: with few periods it would be most of the work.
+// A small src is read again and again, and windows that reach over its ends are most of them: they read a copy that has
+// room for them.
+int64_t room_around(const ShuffleSchedule& schedule) {
+  const int64_t room = round_up(schedule.program.reach_end - schedule.program.reach_begin, line_bytes);
+  return schedule.span.end - schedule.span.begin + line_bytes + 2 * room <= most_copied ? room : 0;
+}
+
+// Else the ends of src are moved byte by byte. Where every row reads all of src, every row pays for that: with few periods
+// it would be most of the work.
 bool repeats_ends(const RearrangePlan& plan, const View& view) {
   constexpr int64_t least_periods = 32;
   const Loop& along = plan.loops[view.level];
@@ -237,7 +244,7 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   if (plan.depth == 0 || plan.atom_bytes > most_block_bytes || is_line(plan)) return std::nullopt;
   const View view = best_view(plan, width);
   if (view.cycles * width / line_bytes > limit_of(width)) return std::nullopt;
-  if (is_tile(plan, view) || repeats_ends(plan, view)) return std::nullopt;
+  if (is_tile(plan, view)) return std::nullopt;
   ShuffleSchedule schedule;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
@@ -258,6 +265,8 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   schedule.program = make_shuffle_program(task, width, shuffle_cost(task, width, most_windows));
   if (schedule.streamed) schedule.ahead = ahead_of(schedule, view.blocks);
   schedule.span = src_range(plan);
+  schedule.room = room_around(schedule);
+  if (schedule.room == 0 && repeats_ends(plan, view)) return std::nullopt;
   schedule.strip = std::min(schedule.near.extent, most_strip);
   schedule.side_by_side = schedule.near.extent > 1 && schedule.streamed && width == line_bytes && view.is_whole(width);
   schedule.piece = choose_piece(schedule, threads_for(moved_bytes(plan), policy));

@@ -13,6 +13,7 @@ namespace infini::cpu {
 
 constexpr int64_t most_period_bytes = 8 << 10;
 constexpr int64_t most_strip = 512;
+constexpr int64_t most_copied = 32 << 10;  // a copy of src and the room around it
 
 // A program makes `blocks` blocks of dst from one place in src: vector v of `width` bytes (the last one may be cut
 // short) is put together from picks v * depth .. v * depth + depth - 1.
@@ -53,6 +54,7 @@ struct ShuffleSchedule {
   int64_t outer_count = 1;
   int64_t piece = 0;        // blocks of a task: whole periods, unless it is the row
   ByteRange span{};         // of src, counted from its base: nothing outside may be read
+  int64_t room = 0;         // where src is small: bytes before and behind a copy of it, which is read instead
   int64_t ahead = 0;        // bytes of src from asking for a window to reading it
   bool streamed = false;
 

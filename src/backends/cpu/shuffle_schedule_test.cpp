@@ -136,6 +136,16 @@ TEST(ShuffleSchedule, FewWindowsWhereBytesLieTogether) {
   EXPECT_EQ(4, schedule_of("rearrange f32 4x3098897 perm=1,0")->program.depth);
 }
 
+// Windows that reach over the ends of a small src find room there.
+TEST(ShuffleSchedule, SmallSourcesAreCopied) {
+  for (const char* text : {"rearrange f64 1389252x3 src=0,1", "rearrange f64 120208x51 src=0,1", "rearrange u8 2x6637760x2 src=1,0,-2"}) {
+    const auto schedule = schedule_of(text);
+    ASSERT_TRUE(schedule) << text;
+    EXPECT_GE(schedule->room, schedule->program.reach_end - schedule->program.reach_begin) << text;
+  }
+  EXPECT_EQ(0, schedule_of("rearrange f16 4576388x2 src=2,-1")->room);
+}
+
 // Others serve these better.
 TEST(ShuffleSchedule, DeclinesWhatIsNotForIt) {
   for (const char* text :
