@@ -37,34 +37,54 @@ template <int word, class Source>
   if (i < end) _mm512_storeu_si512(dst + (end - lanes) * word, source.at(end - lanes));
 }
 
+// The line in which a run ends and the next one begins, where they join: put together here it can be streamed as well.
+class Seam {
+ public:
+  // The last bytes of v belong to the line.
+  void end(__m512i v, int bytes) { _mm512_storeu_si512(bytes_ + bytes, v); }
+  // Its first bytes are there, the others are the first ones of v.
+  __m512i begin(__m512i v, int there) {
+    _mm512_storeu_si512(bytes_ + 64 + there, v);
+    return load(bytes_ + 64);
+  }
+
+ private:
+  alignas(64) char bytes_[192];  // the line is the second one
+};
+
 // Whole lines are streamed, the edges stored by masks: an ordinary store to a line that is streamed,
-// too, would fetch it from memory.
+// too, would fetch it from memory. Or they are seams to the runs before and behind.
 template <int word, class Source>
-void run_streamed(char* dst, const Source& source, int64_t i, int64_t end) {
+void run_streamed(char* dst, const Source& source, int64_t i, int64_t end, Seam* before, Seam* behind) {
   constexpr int64_t lanes = 64 / word;
   const auto skew = static_cast<int>(reinterpret_cast<uintptr_t>(dst + i * word) % 64);
   if (skew % word != 0) return run_cached<word>(dst, source, i, end);
   if (skew != 0) {
-    _mm512_mask_storeu_epi8(dst + i * word, low_bits(64 - skew), source.at(i));
+    if (before != nullptr) stream(dst + i * word - skew, before->begin(source.at(i), skew));
+    else _mm512_mask_storeu_epi8(dst + i * word, low_bits(64 - skew), source.at(i));
     i += (64 - skew) / word;
   }
   if constexpr (requires { source.stream_groups(dst, i, end); }) i = source.stream_groups(dst, i, end);
   i = stream_side_by_side<word>(dst, source, i, end);
   for (; i + lanes <= end; i += lanes) stream(dst + i * word, source.at(i));
   const auto rest = static_cast<int>((end - i) * word);
-  if (rest > 0)
-    _mm512_mask_storeu_epi8(dst + (end - lanes) * word, ~low_bits(64 - rest),
-                            source.at(end - lanes));
+  if (rest == 0) return;
+  if (behind != nullptr) behind->end(source.at(end - lanes), rest);
+  else _mm512_mask_storeu_epi8(dst + (end - lanes) * word, ~low_bits(64 - rest), source.at(end - lanes));
 }
 
 template <int word, class Source>
 void run_vectors(const Line& line) {
   const int64_t end = line.begin + line.count;
+  const bool joins = line.repeat_dst == line.count * word;
   Source source(line);
+  Seam seam;
   Line next = line;
   for (int64_t turn = 0; turn < line.repeat; ++turn) {
     source.move_to(next, turn);
-    if (line.streamed) run_streamed<word>(next.dst, source, line.begin, end);
+    if (line.streamed)
+      run_streamed<word>(next.dst, source, line.begin, end, joins && turn > 0 ? &seam : nullptr,
+                         joins && turn + 1 < line.repeat ? &seam : nullptr);
     else run_cached<word>(next.dst, source, line.begin, end);
     next.dst += line.repeat_dst;
     next.src += line.repeat_src;

@@ -53,6 +53,7 @@ struct Fill {
   static constexpr int64_t streams = 1;
   explicit Fill(const Line& line) { move_to(line, 0); }
   void move_to(const Line& line, int64_t) {
+    if (line.streamed) __builtin_prefetch(line.src + 16 * line.repeat_src);
     alignas(64) char bytes[64];
     for (int i = 0; i < 64; i += word) std::memcpy(bytes + i, line.src, word);
     value = load(bytes);

@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t most_word = 16;
 constexpr int64_t least_run_bytes = 64;           // shorter runs are the nest's business, unless they join
 constexpr int64_t least_streamed_run = 512, least_streamed_copy = 128;  // unless runs are whole lines
+constexpr int64_t least_seamed = 128;  // shorter runs but copies are left to plain loops
 constexpr int64_t least_joined = 40, most_joined = 1536;  // longer rows are streamed side by side
 constexpr int64_t rows_side_by_side = 16, least_rows_side_by_side = 4, least_far = 2 << 10;
 constexpr int64_t least_fill_bytes = 256;
@@ -175,9 +176,9 @@ bool bring_joining_rows_last(LineSchedule& schedule) {
   const int64_t row = schedule.count * schedule.word;
   auto& loops = schedule.near.empty() ? schedule.outer : schedule.near;
   const auto joining = std::find_if(loops.begin(), loops.end(), [&](const Loop& loop) { return loop.dst_step == row; });
-  const bool fits = row % line_bytes != 0 && row >= least_joined && row < most_joined;
-  if (schedule.kind != LineKind::copy || !fits || joining == loops.end())
-    return false;
+  // Fills read next to nothing, so that any order will do; others are better read in src's where they are long.
+  const bool fits = row % line_bytes != 0 && row >= least_joined && (row < most_joined || schedule.kind == LineKind::fill);
+  if (schedule.kind == LineKind::spread || !fits || joining == loops.end()) return false;
   std::rotate(joining, joining + 1, loops.end());
   return true;
 }
@@ -208,9 +209,10 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   schedule.piece = choose_piece(schedule);
   const int threads = threads_for(moved_bytes(plan), policy);
   share_near(schedule, threads);
-  if (joining && schedule.near.empty() && schedule.outer.size() > 1) take_far_rows(schedule);
+  const bool copies = schedule.kind == LineKind::copy;
+  if (joining && copies && schedule.near.empty() && schedule.outer.size() > 1) take_far_rows(schedule);
   if (schedule.repeat.extent == 1) take_repeat(schedule, threads);
-  schedule.joined = joining && schedule.repeat.extent > 1 && schedule.repeat.dst_step == run_bytes;
+  schedule.joined = joining && (copies || run_bytes >= least_seamed) && schedule.repeat.extent > 1 && schedule.repeat.dst_step == run_bytes;
   schedule.streamed = large && (streams || schedule.joined);
   if (plan.depth > 0 && run_bytes < least_run_bytes && !schedule.joined) return std::nullopt;
   return schedule;

@@ -24,7 +24,7 @@ struct LineSchedule {
   int64_t outer_count = 1, near_count = 1;
   int64_t piece = 0;  // elements of a run in one task
   bool streamed = false;
-  bool joined = false;  // `repeat` walks rows that join in dst, by copy_joined()
+  bool joined = false;  // `repeat` walks rows that join in dst, copies by copy_joined()
 
   // Of a task.
   int64_t repeat_of(int64_t task) const {

@@ -12,7 +12,9 @@ class Lines final : public Kernel {
   Lines(LineSchedule schedule, int64_t bytes, int threads, Isa level)
       : Kernel(bytes),
         schedule_(std::move(schedule)),
-        kernel_(schedule_.joined ? copy_joined : line_kernel(level, schedule_.kind, static_cast<int>(schedule_.word))),
+        kernel_(schedule_.joined && schedule_.kind == LineKind::copy
+                    ? copy_joined
+                    : line_kernel(level, schedule_.kind, static_cast<int>(schedule_.word))),
         level_(level),
         threads_(threads),
         pieces_(schedule_.pieces()),

@@ -291,7 +291,12 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange f16 33x70x20 dst=20,701,1 src=1400,20,1 dst_at=6", "rearrange f64 65x90x5 perm=1,0,2", "rearrange f32 17x100x25 perm=1,0,2",
         "rearrange f32 40x3x50x13 dst=13,26000,520,1 src=1950,650,13,1", "rearrange u8 64x530x12 perm=1,0,2",
         // Rows that compete for the same sets of the cache.
-        "rearrange f32 96x100 dst=1,1024 src=16384,1", "rearrange f32 80x64 dst=1,1024 src=16384,1", "rearrange f16 340x200 dst=1,352", "rearrange f64 75x96 dst=1,80"})
+        "rearrange f32 96x100 dst=1,1024 src=16384,1", "rearrange f32 80x64 dst=1,1024 src=16384,1", "rearrange f16 340x200 dst=1,352", "rearrange f64 75x96 dst=1,80",
+        // A small src and its ends; rows of fills, flips and slices that join within lines.
+        "rearrange f64 3000x3 src=0,1", "rearrange u8 2x3000x2 src=1,0,-2", "rearrange f64 300x51 src=0,1 src_at=24", "rearrange u8 9000x3 src=0,1",
+        "rearrange f16 3000x3 src=-3,1", "rearrange f32 20x12x132 src=1,20,0", "rearrange u8 4x59x411 src=0,1,0", "rearrange f32 76x163 src=-167,-1 dst_at=8",
+        "rearrange u8 90x2x1392 src=2784,-1,2", "rearrange f32 90x301 src=301,-1", "rearrange f64 90x75 src=150,2 dst_at=16", "rearrange u8 80x271 src=271,-1 dst_at=3",
+        "rearrange f16 90x301x3 src=903,1,301"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
 }
 

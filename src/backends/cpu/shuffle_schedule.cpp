@@ -20,7 +20,7 @@ constexpr int64_t enough_period_bytes = 1 << 10;
 constexpr int64_t most_tables = 16 << 10;  // the program stays in L1 beside what it reads and makes
 constexpr int64_t ahead_bytes = 2 << 10;  // at least
 constexpr int64_t most_near_bytes = 16 << 10;
-constexpr int64_t least_line = 512, most_woven = 4, least_woven_line = 16 << 10;
+constexpr int64_t most_woven = 4, least_woven_line = 16 << 10;
 constexpr int64_t least_far = 2 << 10, near_ahead_bytes = 256, near_blocks = 64, least_piece = 1 << 10, most_piece = 8 << 10;
 constexpr int most_far_windows = 4, most_windows = 14;
 constexpr int64_t least_tile_run = 48;
@@ -35,8 +35,6 @@ constexpr double most_cycles = 26, most_cycles_of_short = 10;  // of a vector, o
 double limit_of(int width) { return width == line_bytes ? most_cycles : most_cycles_of_short; }
 
 int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
-
-bool is_word(int64_t bytes) { return bytes <= 16 && (bytes & (bytes - 1)) == 0; }
 
 // A way to see the plan: loop `level` walks along blocks that the loops inside of it make, `blocks` to a period.
 struct View {
@@ -187,11 +185,14 @@ bool is_tile(const RearrangePlan& plan, const View& view) {
 }
 
 // Long runs of words and long rows of whole lines, which have kernels of their own; see line_schedule.h.
-bool is_line(const RearrangePlan& plan) {
+// Shorter ones only where no period ends with a vector.
+bool is_line(const RearrangePlan& plan, int width) {
   const int64_t word = plan.atom_bytes;
   const Loop& inner = plan.loops[plan.depth - 1];
+  const bool cut = width == line_bytes && std::lcm(inner.extent * word, int64_t{width}) > most_period_bytes;
+  const int64_t least_line = cut ? 256 : 512;
   if (word % line_bytes == 0) return word > most_shuffled_row;
-  if (word > 16 || inner.dst_step != word || inner.src_step % word != 0) return false;
+  if (!is_word(word) || inner.dst_step != word || inner.src_step % word != 0) return false;
   if (inner.extent * word >= least_line) return inner.src_step >= -word && inner.src_step <= max_ways * word;
   if (plan.depth < 2 || inner.extent > most_woven || inner.extent * word >= 16) return false;
   const Loop& along = plan.loops[plan.depth - 2];
@@ -241,7 +242,7 @@ bool repeats_ends(const RearrangePlan& plan, const View& view) {
 }  // namespace
 
 std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, const Policy& policy, int width) {
-  if (plan.depth == 0 || plan.atom_bytes > most_block_bytes || is_line(plan)) return std::nullopt;
+  if (plan.depth == 0 || plan.atom_bytes > most_block_bytes || is_line(plan, width)) return std::nullopt;
   const View view = best_view(plan, width);
   if (view.cycles * width / line_bytes > limit_of(width)) return std::nullopt;
   if (is_tile(plan, view)) return std::nullopt;

@@ -134,6 +134,8 @@ TEST(ShuffleSchedule, FewWindowsWhereBytesLieTogether) {
   EXPECT_EQ(1, schedule_of("rearrange f16 4576388x2 src=2,-1")->program.depth);
   EXPECT_EQ(2, schedule_of("rearrange u8 468x513x3x10x4 perm=0,1,2,4,3")->program.depth);
   EXPECT_EQ(4, schedule_of("rearrange f32 4x3098897 perm=1,0")->program.depth);
+  EXPECT_EQ(1, schedule_of("rearrange u8 16666656x3 src=0,1")->program.depth);  // blocks of 3 bytes are no words
+  EXPECT_EQ(2, schedule_of("rearrange f16 6820640x3 src=-3,1")->program.depth);
 }
 
 // Windows that reach over the ends of a small src find room there.
