@@ -108,6 +108,8 @@ class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl>
   Tensor narrow(const std::vector<TensorSliceParams>& slices) const;
   Tensor squeeze(Size dim) const;
   Tensor unsqueeze(Size dim) const;
+  // As if it had this shape: dims of size 1, and leading ones that it lacks, repeat (as in NumPy).
+  Tensor broadcast_to(const Shape& shape) const;
   // `offset` counts elements from this tensor's first. Refused when an element would lie outside
   // the memory that the tensor was made with.
   Tensor as_strided(const Shape& shape, const Strides& strides, Stride offset = 0) const;

@@ -155,6 +155,9 @@ class Tensor:
     def unsqueeze(self, dim: int) -> Tensor:
         """A view with one more dim of size 1."""
 
+    def broadcast_to(self, shape: int | Sequence[int]) -> Tensor:
+        """A view as if it had this shape, as in NumPy."""
+
     def as_strided(self, shape: int | Sequence[int], strides: int | Sequence[int], offset: int = 0) -> Tensor:
         """A view with any strides, in elements; refused where it would leave the tensor's memory."""
 

@@ -192,21 +192,25 @@ void read_dlpack(Array& array, const char* name, Call& call) {
   open_capsule(array, capsule, name);
 }
 
-// Tensors that a backward pass will ask for, and those whose elements are not what lies in memory.
+// Whether object.name() is true.
+bool says(nb::handle object, const char* name) { return nb::cast<bool>(object.attr(name)()); }
+
+// Refuses tensors that a backward pass will ask for, and those whose elements are not what lies in memory.
 void require_plain_torch(const Array& array, const char* name) {
   static PyObject* const attribute = PyUnicode_InternFromString("requires_grad");
   const nb::object wanted = nb::steal(PyObject_GetAttr(array.object.ptr(), attribute));
-  if (wanted.ptr() != Py_True) return;
-  const nb::object enabled = nb::module_::import_("torch").attr("is_grad_enabled")();
-  if (enabled.ptr() == Py_True)
+  if (wanted.ptr() == Py_True && says(nb::module_::import_("torch"), "is_grad_enabled"))
     fail_value(name, " requires a gradient, which infini does not compute: use detach() or torch.no_grad()");
+  const bool is_complex = array.element.code == dlpack::complex, is_real = array.element.code == dlpack::floating;
+  if ((is_complex && says(array.object, "is_conj")) || ((is_complex || is_real) && says(array.object, "is_neg")))
+    fail_value(name, " is a conjugated or negated view, whose elements do not exist yet: use resolve_conj() or resolve_neg()");
 }
 
 void read_exchange(Array& array, const char* name, Call& call) {
-  if (array.framework->family == Family::torch) require_plain_torch(array, name);
   dlpack::Tensor tensor;
   if (array.framework->api->borrow(array.object.ptr(), &tensor) != 0) nb::raise_python_error();
   read_dlpack_tensor(array, tensor, name);
+  if (array.framework->family == Family::torch) require_plain_torch(array, name);
   array.writable = true;
   if (array.device == infinicore::Device::cpu()) return;
   join(call, array);

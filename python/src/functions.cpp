@@ -8,6 +8,7 @@
 #include "fresh.h"
 #include "graph.h"
 #include "names.h"
+#include "prepared.h"
 #include "stream.h"
 
 namespace infini::python {
@@ -16,8 +17,6 @@ namespace {
 using infinicore::Shape;
 using infinicore::Tensor;
 
-// Work below this is over before another thread could have used the GIL.
-constexpr int64_t bytes_worth_unlocking = 1 << 16;
 constexpr double products_worth_unlocking = 1 << 16;
 
 Hold hold() {
@@ -26,10 +25,6 @@ Hold hold() {
 
 void require_writable(const Array& array, const char* name) {
   if (!array.writable) fail_value(name, " is read-only");
-}
-
-bool worth_unlocking(const Array& dst) {
-  return dst.device != infinicore::Device::cpu() || dst.count() * dst.itemsize >= bytes_worth_unlocking;
 }
 
 // The array with its dims in another order.
@@ -49,8 +44,7 @@ void reorder(Array& array, const Shape& order) {
   if (array.own) array.own = array.own->permute(order);
 }
 
-nb::object fresh_copy(Array& src, Call& call) {
-  const StreamScope scope(call);
+nb::object fresh_copy(const Array& src, Call& call) {
   Fresh dst = make_fresh(src, src.shape, src.rank, call);
   copy_arrays(dst.array, src, call);
   return dst.take();
@@ -86,7 +80,7 @@ nb::str explain(nb::handle dst, nb::handle src) {
   if (!to.element.same_as(from.element))
     fail_type("dst is ", to.element.name(), ", src is ", from.element.name());
   const auto [y, x] = to_words(to, from, Hold::caller);
-  return nb::str(infinicore::op::Rearrange(y, x).describe().c_str());
+  return nb::str(infinicore::op::Rearrange(y, x->broadcast_to(y->shape())).describe().c_str());
 }
 
 // [..., m, k]·[..., k, n], as NumPy: a vector is a matrix of one row or column, whose dim the result lacks.
@@ -148,10 +142,14 @@ void run_product(const Product& product, const Array& out, double alpha, double 
 
 }  // namespace
 
-void copy_arrays(Array& dst, Array& src, Call& call) {
+void copy_arrays(const Array& dst, const Array& src, const Call& call) {
   require_writable(dst, "dst");
   if (!dst.element.same_as(src.element))
     fail_type("dst is ", dst.element.name(), ", src is ", src.element.name(), "; infini.copy does not convert");
+  const bool plain = dst.device == src.device && hold() == Hold::caller;
+  if (plain && (!call.has_own || dst.device == infinicore::Device::cpu()))
+    return run_prepared_copy(dst, src, stream_for(call, dst.device));
+  const StreamScope scope(call);
   note_recorded(call);
   auto [y, x] = to_words(dst, src, hold());
   const Unlocked unlocked(worth_unlocking(dst));
@@ -160,8 +158,7 @@ void copy_arrays(Array& dst, Array& src, Call& call) {
 
 nb::object copy(nb::object dst, nb::handle src) {
   Call call;
-  Array to = read_array(dst, "dst", call), from = read_array(src, "src", call);
-  const StreamScope scope(call);
+  const Array to = read_array(dst, "dst", call), from = read_array(src, "src", call);
   copy_arrays(to, from, call);
   return dst;
 }

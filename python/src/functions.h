@@ -6,7 +6,7 @@
 namespace infini::python {
 
 // dst[...] = src, broadcast as NumPy does.
-void copy_arrays(Array& dst, Array& src, Call& call);
+void copy_arrays(const Array& dst, const Array& src, const Call& call);
 nb::object copy(nb::object dst, nb::handle src);
 nb::object matmul(nb::handle a, nb::handle b, nb::object out, double alpha, double beta);
 

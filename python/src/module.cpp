@@ -24,13 +24,9 @@ nb::list devices() {
 }
 
 void synchronize(nb::handle device) {
-  const Device wanted = parse_device(device), before = context::getDevice();
-  context::setDevice(wanted);
-  {
-    const Unlocked unlocked(true);
-    context::syncDevice();
-  }
-  context::setDevice(before);
+  const CurrentDevice current(parse_device(device));
+  const Unlocked unlocked(true);
+  context::syncDevice();
 }
 
 void require_success(infiniStatus_t status) {

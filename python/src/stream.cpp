@@ -32,6 +32,7 @@ std::optional<void*> current_stream(const Array& array) {
 }
 
 void* stream_for(const Call& call, const infinicore::Device& device) {
+  if (device == infinicore::Device::cpu()) return nullptr;  // works at once
   return call.device == device ? call.stream : context::getStream(device);
 }
 
@@ -48,13 +49,11 @@ nb::int_ dlpack_stream(void* stream) {
 
 void order(const infinicore::Device& device, void* first, void* then) {
   if (first == then) return;
-  const infinicore::Device before = context::getDevice();
-  context::setDevice(device);
+  const CurrentDevice current(device);
   infinirtEvent_t event = context::createEventWithFlags(INFINIRT_EVENT_DISABLE_TIMING);
   infinirtEventRecord(event, first);
   context::streamWaitEvent(then, event);
   context::destroyEvent(event);
-  context::setDevice(before);
 }
 
 StreamScope::StreamScope(const Call& call) : call_(call) {

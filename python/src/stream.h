@@ -30,6 +30,24 @@ class StreamScope {
   void* before_ = nullptr;
 };
 
+// While it lives, this is the calling thread's current device.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(const infinicore::Device& device) : before_(infinicore::context::getDevice()) {
+    infinicore::context::setDevice(device);
+  }
+  ~CurrentDevice() { infinicore::context::setDevice(before_); }
+  CurrentDevice(const CurrentDevice&) = delete;
+
+ private:
+  infinicore::Device before_;
+};
+
+// Work below some bytes is over before another thread could have used the GIL.
+inline bool worth_unlocking(const Array& dst) {
+  return dst.device != infinicore::Device::cpu() || dst.count() * dst.itemsize >= 1 << 16;
+}
+
 // Without the GIL for as long as it lives, if that is wanted.
 class Unlocked {
  public:

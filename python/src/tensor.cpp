@@ -92,6 +92,10 @@ PyTensor unsqueeze(const PyTensor& self, int64_t dim) {
   return {self.tensor->unsqueeze(parse_dim(dim, static_cast<int64_t>(self.tensor->ndim()) + 1)), self.writable};
 }
 
+PyTensor broadcast_to(const PyTensor& self, nb::handle shape) {
+  return {self.tensor->broadcast_to(parse_shape(shape)), self.writable};
+}
+
 PyTensor as_strided(const PyTensor& self, nb::handle shape, nb::handle strides, int64_t offset) {
   const std::vector<int64_t> numbers = parse_numbers(strides, "strides");
   return {self.tensor->as_strided(parse_shape(shape), {numbers.begin(), numbers.end()}, offset), self.writable};
@@ -162,6 +166,7 @@ void bind_views(nb::class_<PyTensor>& tensor) {
       .def("narrow", &narrow, "dim"_a, "start"_a, "length"_a, "A view of some elements of one dim.")
       .def("squeeze", &squeeze, "dim"_a, "A view without a dim of size 1.")
       .def("unsqueeze", &unsqueeze, "dim"_a, "A view with one more dim of size 1.")
+      .def("broadcast_to", &broadcast_to, "shape"_a, "A view as if it had this shape, as in NumPy.")
       .def("as_strided", &as_strided, "shape"_a, "strides"_a, "offset"_a = 0,
            "A view with any strides, in elements; refused where it would leave the tensor's memory.")
       .def("__getitem__", &index, "key"_a.none(), "A view, by whole numbers, slices with any step, ... and None.");

@@ -67,7 +67,8 @@ def test_views():
     assert t.unsqueeze(0).shape == (1, 2, 3, 4) and t.unsqueeze(-1).shape == (2, 3, 4, 1)
     assert t.unsqueeze(1).squeeze(1).shape == (2, 3, 4)
     assert np.array_equal(t.as_strided((3, 3), (4, -1), 3).numpy(), x[0, :, 3:0:-1])
-    assert t.contiguous() is not None and np.array_equal(t.T.contiguous().numpy(), x.T)
+    assert np.array_equal(t.broadcast_to((5, 2, 3, 4)).numpy(), np.broadcast_to(x, (5, 2, 3, 4)))
+    assert t.contiguous().data_ptr == t.data_ptr and np.array_equal(t.T.contiguous().numpy(), x.T)
     for wrong in (lambda: t.view(5, -1), lambda: t.view(-1, -1), lambda: t.view(23), lambda: t.narrow(1, 2, 2), lambda: t.narrow(3, 0, 1),
                   lambda: t.squeeze(0), lambda: t.as_strided((25,), (1,)), lambda: t.as_strided((2,), (-1,)), lambda: t.view(-2, -12)):
         with pytest.raises(ValueError):

@@ -35,17 +35,19 @@ Place::Place(Device& d)
       pinned(d, MemoryPool::Kind::pinned_host, {SIZE_MAX, size_t{1} << 30}) {}
 
 Place& place_of(infiniDevice_t kind, int id) {
+  thread_local Place* last = nullptr;  // places live for ever, and most threads use one
+  if (last && last->device.kind() == kind && last->device.id() == id) return *last;
   Device& device = open_device(kind, id);
   Table& all = table();
   {
     std::shared_lock lock(all.mutex);
     const auto found = all.places.find(&device);
-    if (found != all.places.end()) return *found->second;
+    if (found != all.places.end()) return *(last = found->second.get());
   }
   std::unique_lock lock(all.mutex);
   auto& place = all.places[&device];
   if (!place) place = std::make_unique<Place>(device);
-  return *place;
+  return *(last = place.get());
 }
 
 std::vector<Place*> all_places() {

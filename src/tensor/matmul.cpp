@@ -114,6 +114,7 @@ void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, flo
   const Shape shape = product_shape(left, right);
   require(to.shape() == shape, bad_shape, "c is ", text(to.shape()), ", a·b is ", text(shape));
   if (to.numel() == 0) return;
+  if (to.ndim() == 2) return gemm_(c, a, b, alpha, beta);
   const Shape batch(shape.begin(), shape.end() - 2);
   Product product{spread(c, batch), spread(a, batch), spread(b, batch)};
   product.fold();

@@ -132,6 +132,15 @@ TEST(Views, ShareMemoryAndCostNone) {
   EXPECT_EQ(elements(n), (std::vector<float>{7, 11, 19, 23}));
 }
 
+TEST(Views, BroadcastAsNumPy) {
+  const Tensor t = iota({2, 1});
+  EXPECT_EQ(elements(t->broadcast_to({2, 3})), (std::vector<float>{0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(t->broadcast_to({3, 2, 1})->strides()[0], 0);
+  EXPECT_EQ(t->broadcast_to({2, 0})->numel(), 0u);
+  for (const Shape& shape : {Shape{2}, Shape{3, 1}, Shape{2, 1, 1}, Shape{}})
+    EXPECT_EQ(status_of([&] { t->broadcast_to(shape); }), INFINI_STATUS_BAD_TENSOR_SHAPE);
+}
+
 TEST(Views, RefuseWhatIsNotThere) {
   const Tensor t = iota({2, 3});
   EXPECT_EQ(status_of([&] { t->permute({0}); }), INFINI_STATUS_BAD_PARAM);

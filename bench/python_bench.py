@@ -1,0 +1,89 @@
+"""What the Python package costs and gains: the same work by infini, NumPy and, where it is installed, PyTorch.
+
+    PYTHONPATH=build/dev/python python3 bench/python_bench.py [small | large]
+
+Each row's contestants take turns; the median of a row's rounds is shown, results of the large ones are compared.
+"""
+import statistics
+import sys
+import time
+
+import numpy as np
+
+import infini
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+def seconds(call, repeat):
+    start = time.perf_counter()
+    for _ in range(repeat):
+        call()
+    return (time.perf_counter() - start) / repeat
+
+
+def race(calls, repeat, rounds):
+    """The median time of each call, in rounds in which all take turns."""
+    for call in calls.values():
+        call()
+    times = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            times[name].append(seconds(call, repeat))
+    return {name: statistics.median(all_) for name, all_ in times.items()}
+
+
+def show(title, times, unit, scale):
+    cells = "  ".join(f"{name} {time_ * scale:9.2f}" for name, time_ in times.items())
+    print(f"{title:52}{cells}  {unit}", flush=True)
+
+
+def small():
+    x, y = np.arange(6, dtype="f4").reshape(2, 3), np.zeros((2, 3), "f4")
+    t = x.T
+    rows = {
+        "copy 2x3 f32": {"infini": lambda: infini.copy(y, x), "numpy": lambda: np.copyto(y, x)},
+        "contiguous of a transposed 2x3 f32": {"infini": lambda: infini.contiguous(t), "numpy": lambda: np.ascontiguousarray(t)},
+        "matmul 2x3 by 3x2 f32": {"infini": lambda: infini.matmul(x, t), "numpy": lambda: np.matmul(x, t)},
+    }
+    if torch:
+        tx, ty = torch.from_numpy(x), torch.from_numpy(y)
+        tt = tx.T
+        rows |= {
+            "copy 2x3 f32, PyTorch's tensors": {"infini": lambda: infini.copy(ty, tx), "torch ": lambda: ty.copy_(tx)},
+            "contiguous of a transposed 2x3, PyTorch's": {"infini": lambda: infini.contiguous(tt), "torch ": lambda: tt.contiguous()},
+            "matmul 2x3 by 3x2, PyTorch's": {"infini": lambda: infini.matmul(tx, tt), "torch ": lambda: torch.matmul(tx, tt)},
+        }
+    for title, calls in rows.items():
+        show(title, race(calls, 5000, 15), "us", 1e6)
+
+
+def large():
+    layouts = {
+        "transpose 8192x8192 f32": ((8192, 8192), "f4", (1, 0)),
+        "RGB to planes, 4096x4096x3 u8": ((4096, 4096, 3), "u1", (2, 0, 1)),
+        "planes to RGB, 3x4096x4096 u8": ((3, 4096, 4096), "u1", (1, 2, 0)),
+        "heads 4x2048x32x128 f16 (0,2,1,3)": ((4, 2048, 32, 128), "f2", (0, 2, 1, 3)),
+        "reverse 512x512x512 f32 (2,1,0)": ((512, 512, 512), "f4", (2, 1, 0)),
+    }
+    for title, (shape, dtype, order) in layouts.items():
+        x = np.random.default_rng(1).integers(0, 100, shape, dtype="u1").astype(dtype)
+        view = x.transpose(order)
+        into = np.zeros(view.shape, dtype)
+        assert np.array_equal(infini.contiguous(view), view)
+        fresh = {"infini": lambda: infini.contiguous(view), "numpy": lambda: np.ascontiguousarray(view)}
+        kept = {"infini": lambda: infini.copy(into, view), "numpy": lambda: np.copyto(into, view)}
+        if torch:
+            of_torch, torch_into = torch.from_numpy(x).permute(order), torch.from_numpy(into)
+            fresh["torch"] = lambda: of_torch.contiguous()
+            kept["torch"] = lambda: torch_into.copy_(of_torch)
+        show(f"{title}, new result", race(fresh, 1, 7), "ms", 1e3)
+        show(f"{title}, into one", race(kept, 1, 7), "ms", 1e3)
+
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or ["small", "large"]:
+        {"small": small, "large": large}[part]()
