@@ -27,6 +27,7 @@ from ._core import (
     set_num_threads,
     synchronize,
     transpose,
+    trim_memory,
 )
 
 __all__ = [
@@ -48,4 +49,5 @@ __all__ = [
     "set_num_threads",
     "synchronize",
     "transpose",
+    "trim_memory",
 ]

@@ -70,6 +70,9 @@ def num_threads() -> int:
 def set_num_threads(count: int) -> None:
     """1 to 1024; 0 goes back to the default. Results do not depend on it."""
 
+def trim_memory() -> int:
+    """Gives the idle memory of infini's pools back to the system and the devices; returns the bytes."""
+
 class Tensor:
     """A tensor of infini's own, on any device. Strides count elements."""
 

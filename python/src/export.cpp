@@ -133,6 +133,12 @@ PyType_Slot buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buff
                               {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
                               {0, nullptr}};
 
+dlpack::ManagedTensorVersioned* export_managed(const Tensor& tensor) {
+  auto* managed = export_tensor<dlpack::ManagedTensorVersioned>(tensor);
+  managed->version = dlpack::version;
+  return managed;
+}
+
 nb::object export_dlpack(const PyTensor& self, nb::object stream, nb::object max_version, nb::object dl_device,
                          nb::object copy) {
   if (!dl_device.is_none() && !dl_device.equal(dlpack_device(self))) {
@@ -144,8 +150,7 @@ nb::object export_dlpack(const PyTensor& self, nb::object stream, nb::object max
   if (copied) tensor = infinicore::op::rearrange(tensor);
   order_before(tensor, stream);
   if (!max_version.is_none() && nb::cast<int>(max_version[0]) >= 1) {
-    auto* managed = export_tensor<dlpack::ManagedTensorVersioned>(tensor);
-    managed->version = dlpack::version;
+    auto* managed = export_managed(tensor);
     managed->flags = (self.writable || copied ? 0 : dlpack::read_only) | (copied ? dlpack::is_copied : 0);
     return capsule_of(managed, "dltensor_versioned");
   }

@@ -3,12 +3,25 @@
 
 #include "convert.h"
 #include "errors.h"
+#include "export.h"
 #include "names.h"
 
 namespace infini::python {
 namespace {
 
 using Family = Framework::Family;
+using infinicore::Tensor;
+
+// From here on a result on the CPU lies in the library's pool: pages fresh from the system cost more time than
+// the copy itself.
+constexpr int64_t pooled_bytes = 1 << 20;
+
+bool is_pooled(const Array& like, const int64_t* shape, int rank) {
+  int64_t bytes = like.itemsize;
+  for (int i = 0; i < rank; ++i)
+    if (__builtin_mul_overflow(bytes, shape[i], &bytes)) return false;  // the framework will say so
+  return bytes >= pooled_bytes && like.device == infinicore::Device::cpu();
+}
 
 // A function of a module, looked up once.
 nb::handle function(const char* module, const char* name) {
@@ -22,11 +35,16 @@ nb::object call(nb::handle callable, nb::handle first, nb::handle second) {
   return made;
 }
 
-nb::object empty_numpy(const Array& like, const nb::tuple& shape) {
+nb::object empty_numpy(const Array& like, const int64_t* shape, int rank) {
   static PyObject* const attribute = PyUnicode_InternFromString("dtype");
-  static const nb::handle empty = function("numpy", "empty");
+  static const nb::handle empty = function("numpy", "empty"), ndarray = function("numpy", "ndarray");
   const nb::object dtype = nb::steal(PyObject_GetAttr(like.object.ptr(), attribute));
-  return call(empty, shape, dtype);
+  const nb::tuple extents = to_tuple(shape, rank);
+  if (!is_pooled(like, shape, rank)) return call(empty, extents, dtype);
+  size_t bytes = static_cast<size_t>(like.itemsize);
+  for (int i = 0; i < rank; ++i) bytes *= static_cast<size_t>(shape[i]);
+  const PyTensor memory{Tensor::empty({bytes}, infinicore::DataType::U8, like.device)};
+  return ndarray(extents, dtype, nb::cast(memory));
 }
 
 nb::object empty_cupy(const Array& like, const nb::tuple& shape) {
@@ -50,19 +68,22 @@ void raise(void*, const char* kind, const char* message) {
   PyErr_SetString(memory ? PyExc_MemoryError : PyExc_RuntimeError, message);
 }
 
-// By PyTorch's own allocator, without a way through Python.
 nb::object empty_by_exchange(const Array& like, const int64_t* shape, int rank) {
-  dlpack::Tensor wanted{};
-  const bool is_cpu = like.device == infinicore::Device::cpu();
-  wanted.device = {is_cpu ? dlpack::cpu : dlpack::cuda, static_cast<int32_t>(like.device.getIndex())};
-  wanted.ndim = rank;
-  wanted.dtype = {like.element.code, static_cast<uint8_t>(like.element.bits), 1};
-  wanted.shape = const_cast<int64_t*>(shape);
-  dlpack::ManagedTensorVersioned* managed = nullptr;
-  void* made = nullptr;
   const auto* api = like.framework->api;
-  if (api->allocate(&wanted, &managed, nullptr, raise) != 0 || api->import_managed(managed, &made) != 0)
-    nb::raise_python_error();
+  dlpack::ManagedTensorVersioned* managed = nullptr;
+  if (const auto dtype = like.element.known(); dtype && is_pooled(like, shape, rank)) {
+    managed = export_managed(Tensor::empty({shape, shape + rank}, *dtype, like.device));
+  } else {  // by the framework's allocator
+    dlpack::Tensor wanted{};
+    const bool is_cpu = like.device == infinicore::Device::cpu();
+    wanted.device = {is_cpu ? dlpack::cpu : dlpack::cuda, static_cast<int32_t>(like.device.getIndex())};
+    wanted.ndim = rank;
+    wanted.dtype = {like.element.code, static_cast<uint8_t>(like.element.bits), 1};
+    wanted.shape = const_cast<int64_t*>(shape);
+    if (api->allocate(&wanted, &managed, nullptr, raise) != 0) nb::raise_python_error();
+  }
+  void* made = nullptr;
+  if (api->import_managed(managed, &made) != 0) nb::raise_python_error();
   return nb::steal(static_cast<PyObject*>(made));
 }
 
@@ -75,7 +96,7 @@ nb::object empty_torch(const Array& like, const nb::tuple& shape) {
 nb::object empty_own(const Array& like, const int64_t* shape, int rank) {
   const auto dtype = like.own ? std::optional(like.own->dtype()) : like.element.known();
   if (!dtype) fail_type("there is no array of ours for elements of type ", like.element.name());
-  return nb::cast(PyTensor{infinicore::Tensor::empty({shape, shape + rank}, *dtype, like.device)});
+  return nb::cast(PyTensor{Tensor::empty({shape, shape + rank}, *dtype, like.device)});
 }
 
 }  // namespace
@@ -84,7 +105,7 @@ Fresh make_fresh(const Array& like, const int64_t* shape, int rank, Call& call) 
   const Framework& framework = *like.framework;
   nb::object made;
   if (framework.family == Family::numpy)
-    made = empty_numpy(like, to_tuple(shape, rank));
+    made = empty_numpy(like, shape, rank);
   else if (framework.family == Family::torch)
     made = framework.api ? empty_by_exchange(like, shape, rank) : empty_torch(like, to_tuple(shape, rank));
   else if (framework.family == Family::cupy)

@@ -15,7 +15,8 @@ struct Fresh {
 };
 
 // Contiguous, uninitialised, on the device of `like` and with its elements. NumPy, PyTorch and CuPy allocate
-// for themselves; for others it is a tensor of ours, which take() hands over where they accept it.
+// for themselves, except large results on the CPU, which lie in the library's pool; for others it is a tensor
+// of ours, which take() hands over where they accept it.
 Fresh make_fresh(const Array& like, const int64_t* shape, int rank, Call& call);
 
 }  // namespace infini::python

@@ -46,6 +46,8 @@ void bind_devices(nb::module_& module) {
   module.def("num_threads", &num_threads, "How many threads one operator may use on the CPU.");
   module.def("set_num_threads", [](int count) { require_success(infiniSetNumThreads(count)); }, "count"_a,
              "1 to 1024; 0 goes back to the default. Results do not depend on it.");
+  module.def("trim_memory", [] { return context::trimMemory(); },
+             "Gives the idle memory of infini's pools back to the system and the devices; returns the bytes.");
   module.attr("__version__") = infiniVersionString();
 }
 

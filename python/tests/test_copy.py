@@ -107,3 +107,18 @@ def test_bfloat16():
     assert y.dtype == x.dtype and np.array_equal(y.astype("f4"), x.T.astype("f4"))
     with pytest.raises(TypeError, match="dst is f16, src is bf16"):
         infini.copy(np.zeros((3, 4), "f2"), x)
+
+
+def test_large_results_lie_in_the_pool():
+    x = RNG.integers(0, 100, (600, 700)).astype("f4")
+    first, records = infini.contiguous(x.T), infini.contiguous(np.zeros((700, 600), "V7").T)
+    assert records.dtype == "V7" and first.flags.writeable and first.flags.c_contiguous
+    kept = infini.matmul(first, x)
+    del first  # its memory may now be used again, kept's may not
+    expected = kept.copy()
+    for _ in range(4):
+        infini.contiguous(x.T)[...] = -1
+    assert np.array_equal(kept, expected)
+    del kept, records
+    assert infini.trim_memory() >= x.nbytes
+    assert infini.trim_memory() == 0
