@@ -7,6 +7,10 @@ lie, and on tensors of its own:
     infini.copy(dst[:, ::2], src)           # any strides on both sides
     c = infini.matmul(a, b.transpose(0, 2, 1))
 """
+from __future__ import annotations
+
+from typing import TypeVar
+
 from ._core import (
     Error,
     Graph,
@@ -29,6 +33,23 @@ from ._core import (
     transpose,
     trim_memory,
 )
+from ._core import _walk
+from ._pattern import resolve as _resolve
+
+
+_A = TypeVar("_A")
+
+
+def rearrange(x: _A, pattern: str, **sizes: int) -> _A:
+    """A new array of x's elements in another order, in one copy: rearrange(x, "b s (h d) -> b h s d", h=8).
+
+    Dims in parentheses are split on the left and joined on the right; sizes that do not follow from x are given by
+    name. "..." stands for all other dims, 1 for a dim of size 1; axes that are new on the right repeat x."""
+    shape = getattr(x, "shape", None)
+    if shape is None:
+        raise InvalidType(f"x is a {type(x).__qualname__}, which has no shape")
+    return _walk(x, *_resolve(pattern, tuple(shape), tuple(sizes.items())))  # type: ignore[type-var]
+
 
 __all__ = [
     "Error",
@@ -45,6 +66,7 @@ __all__ = [
     "matmul",
     "num_threads",
     "permute",
+    "rearrange",
     "record",
     "set_num_threads",
     "synchronize",

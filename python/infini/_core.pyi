@@ -55,6 +55,9 @@ def matmul(a: _A, b: Array, out: None = None, *, alpha: float = 1.0, beta: float
 
 @overload
 def matmul(a: Array, b: Array, out: _A, *, alpha: float = 1.0, beta: float = 0.0) -> _A: ...
+def _walk(x: _A, axes: tuple[tuple[int, int, int], ...], shape: tuple[int, ...]) -> _A:
+    """For rearrange: the axes (dim, extent, scale) of x one inside the other, as an array of `shape`."""
+
 def explain(dst: Array, src: Array) -> str:
     """How copy(dst, src) would be done, in one line."""
 

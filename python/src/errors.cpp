@@ -13,10 +13,11 @@ struct Classes {
 };
 Classes classes;
 
-PyObject* make_class(nb::module_& module, const char* name, const char* doc, nb::tuple bases) {
+PyObject* make_class(nb::module_& module, const char* name, const char* doc, nb::tuple bases, infiniStatus_t status) {
   const std::string full = std::string("infini.") + name;
   PyObject* made = PyErr_NewExceptionWithDoc(full.c_str(), doc, bases.ptr(), nullptr);
   if (made == nullptr) nb::raise_python_error();
+  nb::setattr(made, "status", nb::int_(static_cast<int>(status)));
   module.attr(name) = nb::borrow(made);
   return made;
 }
@@ -69,13 +70,13 @@ void bind_errors(nb::module_& module) {
     return nb::make_tuple(nb::handle(classes.error), nb::handle(builtin));
   };
   classes.error = make_class(module, "Error", "What infini refuses or cannot do; `status` is the C API's.",
-                             nb::make_tuple(nb::handle(PyExc_RuntimeError)));
+                             nb::make_tuple(nb::handle(PyExc_RuntimeError)), INFINI_STATUS_INTERNAL_ERROR);
   classes.value = make_class(module, "InvalidValue", "A shape, stride, device or number that cannot be.",
-                             both(PyExc_ValueError));
+                             both(PyExc_ValueError), INFINI_STATUS_BAD_PARAM);
   classes.type = make_class(module, "InvalidType", "No array, or elements of a wrong type.",
-                            both(PyExc_TypeError));
+                            both(PyExc_TypeError), INFINI_STATUS_BAD_TENSOR_DTYPE);
   classes.memory = make_class(module, "OutOfMemory", "The device or the host has no more memory.",
-                              both(PyExc_MemoryError));
+                              both(PyExc_MemoryError), INFINI_STATUS_INTERNAL_ERROR);
   nb::register_exception_translator(translate);
 }
 

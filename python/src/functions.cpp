@@ -2,6 +2,7 @@
 #include "functions.h"
 
 #include <algorithm>
+#include <array>
 
 #include "convert.h"
 #include "errors.h"
@@ -72,6 +73,54 @@ nb::object transpose(nb::handle x, int64_t dim0, int64_t dim1) {
   std::swap(order[parse_dim(dim0, src.rank)], order[parse_dim(dim1, src.rank)]);
   reorder(src, order);
   return fresh_copy(src, call);
+}
+
+// `array` as the axes (dim or -1, extent, scale) describe it: step = scale × that of the dim.
+Array walked(const Array& array, const std::vector<std::array<int64_t, 3>>& axes) {
+  if (axes.size() > max_rank) fail_value("the pattern has ", axes.size(), " axes; at most ", max_rank, " are possible");
+  Array walk = array;
+  walk.rank = static_cast<int>(axes.size());
+  infinicore::Strides strides;
+  int64_t reach[max_rank] = {};
+  for (int i = 0; i < walk.rank; ++i) {
+    const auto [dim, extent, scale] = axes[static_cast<size_t>(i)];
+    walk.shape[i] = extent;
+    walk.steps[i] = 0;
+    if (dim >= 0) {
+      walk.steps[i] = array.steps[parse_dim(dim, array.rank)] * scale;
+      reach[dim] += (extent - 1) * scale;
+    }
+    strides.push_back(walk.steps[i] / array.itemsize);
+  }
+  for (int dim = 0; dim < array.rank && walk.count() > 0; ++dim)
+    if (reach[dim] < 0 || reach[dim] >= array.shape[dim]) fail_value("the axes leave dim ", dim);
+  if (array.own) walk.own = array.own->as_strided({walk.shape, walk.shape + walk.rank}, strides);
+  return walk;
+}
+
+nb::object walk(nb::handle x, nb::handle axes, nb::handle shape) {
+  Call call;
+  const Array src = read_array(x, "x", call);
+  std::vector<std::array<int64_t, 3>> order;
+  for (nb::handle axis : nb::borrow(axes)) {
+    const std::vector<int64_t> numbers = parse_numbers(axis, "axes");
+    if (numbers.size() != 3) fail_value("an axis is three numbers: dim, extent and scale");
+    order.push_back({numbers[0], numbers[1], numbers[2]});
+  }
+  const std::vector<int64_t> extents = parse_numbers(shape, "shape");
+  Fresh dst = make_fresh(src, extents.data(), static_cast<int>(extents.size()), call);
+  // The result under the shape of the walk.
+  Array to = dst.array;
+  to.rank = static_cast<int>(order.size());
+  int64_t step = to.itemsize;
+  for (int i = to.rank; i-- > 0; step *= to.shape[i]) {
+    to.shape[i] = order[static_cast<size_t>(i)][1];
+    to.steps[i] = step;
+  }
+  if (to.count() != dst.array.count()) fail_value("the axes have ", to.count(), " elements, the shape ", dst.array.count());
+  if (to.own) to.own = to.own->view({to.shape, to.shape + to.rank});
+  copy_arrays(to, walked(src, order), call);
+  return dst.take();
 }
 
 nb::str explain(nb::handle dst, nb::handle src) {
@@ -199,6 +248,8 @@ void bind_functions(nb::module_& module) {
              "beta"_a = 0.0,
              "alpha·a·b (+ beta·out) over any number of broadcast batch dims, for f16, bf16, f32 and f64.\n\n"
              "Any strides; the result is of a's framework, or `out`, which is then returned.");
+  module.def("_walk", &walk, "x"_a.none(), "axes"_a, "shape"_a,
+             "For rearrange: the axes (dim, extent, scale) of x one inside the other, as an array of `shape`.");
   module.def("explain", &explain, "dst"_a.none(), "src"_a.none(), "How copy(dst, src) would be done, in one line.");
 }
 
