@@ -1,6 +1,6 @@
 """What the Python package costs and gains: the same work by infini, NumPy and, where it is installed, PyTorch.
 
-    PYTHONPATH=build/dev/python python3 bench/python_bench.py [small | large]
+    PYTHONPATH=build/dev/python python3 bench/python_bench.py [small | large | gpu]
 
 Each row's contestants take turns; the median of a row's rounds is shown, results of the large ones are compared.
 """
@@ -84,6 +84,37 @@ def large():
         show(f"{title}, into one", race(kept, 1, 7), "ms", 1e3)
 
 
+def gpu():
+    """On PyTorch's tensors: what a call costs the host, and what large ones take on the device."""
+    if not torch or not torch.cuda.is_available() or "nvidia:0" not in infini.devices():
+        print("no GPU that both infini and PyTorch see")
+        return
+    x, y = torch.ones(64, 48, device="cuda"), torch.zeros(48, 64, device="cuda")
+    for title, calls in {
+        "copy 64x48 transposed, host time of a call": {"infini": lambda: infini.copy(y, x.T), "torch": lambda: y.copy_(x.T)},
+        "contiguous of that": {"infini": lambda: infini.contiguous(x.T), "torch": lambda: x.T.contiguous()},
+        "matmul 64x48 by 48x64": {"infini": lambda: infini.matmul(x, y), "torch": lambda: torch.matmul(x, y)},
+    }.items():
+        show(title, race(calls, 500, 15), "us", 1e6)
+        torch.cuda.synchronize()
+    for title, (shape, dtype, order) in {
+        "transpose 8192x8192 f32": ((8192, 8192), torch.float32, (1, 0)),
+        "RGB to planes, 64x1080x1920x3 u8": ((64, 1080, 1920, 3), torch.uint8, (0, 3, 1, 2)),
+        "heads 32x2048x32x128 bf16 (0,2,1,3)": ((32, 2048, 32, 128), torch.bfloat16, (0, 2, 1, 3)),
+    }.items():
+        view = torch.ones(shape, device="cuda").to(dtype).permute(order)
+
+        def on_device(call):
+            def run():
+                call()
+                torch.cuda.synchronize()
+
+            return run
+
+        calls = {"infini": on_device(lambda: infini.contiguous(view)), "torch": on_device(lambda: view.contiguous())}
+        show(f"{title}, new result, to the end", race(calls, 20, 9), "ms", 1e3)
+
+
 if __name__ == "__main__":
     for part in sys.argv[1:] or ["small", "large"]:
-        {"small": small, "large": large}[part]()
+        {"small": small, "large": large, "gpu": gpu}[part]()
