@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "errors.h"
+#include "names.h"
 #include "stream.h"
 
 namespace infini::python {
@@ -115,14 +116,15 @@ void read_array_struct(Array& array, const char* name) {
 }
 
 infinicore::Device device_of(dlpack::Device device, const char* name) {
-  using Type = infinicore::Device::Type;
   switch (device.type) {
     case dlpack::cpu:
     case dlpack::cuda_host:
       return {};
     case dlpack::cuda:
     case dlpack::cuda_managed:
-      return {Type::NVIDIA, static_cast<size_t>(device.id)};
+      return {cuda_type(), static_cast<size_t>(device.id)};
+    case dlpack::rocm:
+      return {infinicore::Device::Type::HYGON, static_cast<size_t>(device.id)};
   }
   fail_type(name, " lies on a device that infini does not know (DLPack device type ", device.type, ")");
 }

@@ -6,7 +6,7 @@
 
 namespace infini::python::dlpack {
 
-enum DeviceType : int32_t { cpu = 1, cuda = 2, cuda_host = 3, cuda_managed = 13 };
+enum DeviceType : int32_t { cpu = 1, cuda = 2, cuda_host = 3, rocm = 10, cuda_managed = 13 };
 enum TypeCode : uint8_t { int_ = 0, uint = 1, floating = 2, bfloat = 4, complex = 5, boolean = 6 };
 
 struct Device {

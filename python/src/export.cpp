@@ -22,14 +22,6 @@ struct Exported {
   std::vector<int64_t> shape, strides;
 };
 
-dlpack::Device place_of(const Tensor& tensor) {
-  const Device device = tensor->device();
-  if (device.getType() == Device::Type::CPU) return {dlpack::cpu, 0};
-  if (device.getType() == Device::Type::NVIDIA) return {dlpack::cuda, static_cast<int32_t>(device.getIndex())};
-  PyErr_Format(PyExc_BufferError, "DLPack has no name for %s", device.toString().c_str());
-  nb::raise_python_error();
-}
-
 template <class Managed>
 Managed* export_tensor(const Tensor& tensor) {
   auto made = std::make_unique<Exported<Managed>>();
@@ -42,7 +34,7 @@ Managed* export_tensor(const Tensor& tensor) {
     nb::raise_python_error();
   }
   made->managed.tensor = {made->tensor->data(),
-                          place_of(tensor),
+                          dlpack_place(tensor->device()),
                           static_cast<int32_t>(made->shape.size()),
                           {element.code, static_cast<uint8_t>(element.bits), 1},
                           made->shape.data(),
@@ -133,6 +125,15 @@ PyType_Slot buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buff
                               {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
                               {0, nullptr}};
 
+dlpack::Device dlpack_place(const Device& device) {
+  if (device.getType() == Device::Type::CPU) return {dlpack::cpu, 0};
+  const auto index = static_cast<int32_t>(device.getIndex());
+  if (device.getType() == cuda_type()) return {dlpack::cuda, index};
+  if (device.getType() == Device::Type::HYGON) return {dlpack::rocm, index};
+  PyErr_Format(PyExc_BufferError, "DLPack has no name for %s", device.toString().c_str());
+  nb::raise_python_error();
+}
+
 dlpack::ManagedTensorVersioned* export_managed(const Tensor& tensor) {
   auto* managed = export_tensor<dlpack::ManagedTensorVersioned>(tensor);
   managed->version = dlpack::version;
@@ -162,7 +163,7 @@ nb::object export_dlpack(const PyTensor& self, nb::object stream, nb::object max
 }
 
 nb::tuple dlpack_device(const PyTensor& self) {
-  const dlpack::Device place = place_of(self.tensor);
+  const dlpack::Device place = dlpack_place(self.tensor->device());
   return nb::make_tuple(place.type, place.id);
 }
 

@@ -75,8 +75,7 @@ nb::object empty_by_exchange(const Array& like, const int64_t* shape, int rank) 
     managed = export_managed(Tensor::empty({shape, shape + rank}, *dtype, like.device));
   } else {  // by the framework's allocator
     dlpack::Tensor wanted{};
-    const bool is_cpu = like.device == infinicore::Device::cpu();
-    wanted.device = {is_cpu ? dlpack::cpu : dlpack::cuda, static_cast<int32_t>(like.device.getIndex())};
+    wanted.device = dlpack_place(like.device);
     wanted.ndim = rank;
     wanted.dtype = {like.element.code, static_cast<uint8_t>(like.element.bits), 1};
     wanted.shape = const_cast<int64_t*>(shape);

@@ -111,6 +111,15 @@ Device parse_device(nb::handle object) {
   fail_value("device is '", text, "'; expected a name like 'cpu' or 'nvidia:0'");
 }
 
+Device::Type cuda_type() {
+  static const Device::Type here = [] {
+    for (const auto type : {Device::Type::NVIDIA, Device::Type::METAX, Device::Type::ILUVATAR})
+      if (infinicore::context::getDeviceCount(type) > 0) return type;
+    return Device::Type::NVIDIA;
+  }();
+  return here;
+}
+
 std::vector<int64_t> parse_numbers(nb::handle object, const char* name) {
   std::vector<int64_t> numbers;
   const auto add = [&](nb::handle item) {

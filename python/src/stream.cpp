@@ -1,6 +1,8 @@
 // Whose stream a call works on.
 #include "stream.h"
 
+#include "export.h"
+
 namespace infini::python {
 namespace context = infinicore::context;
 namespace {
@@ -17,7 +19,7 @@ std::optional<void*> current_stream(const Framework& framework, const infinicore
   const auto index = static_cast<int32_t>(device.getIndex());
   if (framework.api != nullptr) {
     void* stream = nullptr;
-    if (framework.api->current_stream(dlpack::cuda, index, &stream) != 0) nb::raise_python_error();
+    if (framework.api->current_stream(dlpack_place(device).type, index, &stream) != 0) nb::raise_python_error();
     return stream;
   }
   if (framework.family == Family::torch)

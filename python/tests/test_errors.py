@@ -108,6 +108,12 @@ def test_dlpack_producers_that_misbehave():
             infini.contiguous(producer)
 
 
+def test_dlpack_devices_that_are_not_here():
+    for device in ((2, 77), (10, 77)):
+        with pytest.raises(infini.Error):
+            infini.contiguous(Producer(device=device))
+
+
 def test_dlpack_door():
     class Wrapped(Producer):
         pass
