@@ -62,12 +62,38 @@ __device__ inline void fetch_box_for(uint16_t whom, uint32_t shared, const CUten
 #endif
 }
 
-// All threads of all blocks of a cluster.
-__device__ inline void meet_team() {
+// All threads of all blocks of a cluster that have not ended. Both are for whole warps.
+__device__ inline void arrive_at_team() {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 #endif
+}
+__device__ inline void wait_for_team() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+__device__ inline void meet_team() {
+  arrive_at_team();
+  wait_for_team();
+}
+
+// Four numbers to this address of another block of the cluster.
+__device__ inline void send_to_mate(uint32_t shared, int rank, const float (&x)[4]) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
+      "st.shared::cluster.v4.f32 [there], {%2, %3, %4, %5};\n}" ::"r"(shared),
+      "r"(rank), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3])
+      : "memory");
+#endif
+}
+
+__device__ inline void load_four(float (&x)[4], uint32_t shared) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3])
+               : "r"(shared)
+               : "memory");
 }
 
 // The barrier at this address of another block of the cluster. Orders nothing but what the matrix

@@ -20,6 +20,8 @@ int capability(const gpu::GpuDevice& device);
 // The candidates in order of preference, see gemm.cpp.
 bool ring_pays(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_ring(const GemmContext&, const GemmPlan& plan);
+bool weights_pay(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_weights(const GemmContext&, const GemmPlan& plan);
 bool boxes_pay(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_boxes(const GemmContext&, const GemmPlan& plan);
 bool small_pays(const GemmContext&, const GemmPlan& plan);

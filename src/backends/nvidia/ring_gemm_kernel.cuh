@@ -53,6 +53,8 @@ class RingFetcher {
 
   __device__ uint32_t known() const { return static_cast<uint32_t>(inner_ ^ outer_ ^ batch_); }
 
+  __device__ void skip(int k) { (k_inside_ ? inner_ : outer_) += k; }
+
   __device__ void operator()(const CUtensorMap& map, uint32_t to, uint32_t barrier) {
     fetch(map, to + at_, 0, barrier);
     if (!k_inside_) {
@@ -60,7 +62,7 @@ class RingFetcher {
       for (int i = 1; i < own_strips; ++i)
         fetch(map, to + at_ + i * ring_strip_bytes, i * ring_strip, barrier);
     }
-    (k_inside_ ? inner_ : outer_) += box_depth;
+    skip(box_depth);
   }
 
  private:
@@ -81,9 +83,8 @@ class RingFetcher {
 };
 
 // A block's place in its team, and what that means for the ring.
-template <int index, bool in_teams>
+template <RingTile tile, bool in_teams>
 struct RingMember {
-  static constexpr RingTile tile = ring_tiles[index];
   static constexpr RingTeam team = in_teams ? tile.team : no_team;
   static constexpr int mates = team.rows + team.cols - 1;  // that share something, itself included
   using FetchA = RingFetcher<tile.rows, team.cols>;
@@ -118,15 +119,14 @@ struct RingMember {
   }
 };
 
-// All of k, as fast as places become free. One thread's work.
-template <int index, class FetchA, class FetchB>
-__device__ void feed_ring(const RingMaps& maps, const RingGemm& s, const RingMemory& memory,
+// So many steps along k, as fast as places become free. One thread's work.
+template <RingTile tile, class FetchA, class FetchB>
+__device__ void feed_ring(const RingMaps& maps, int steps, int places, const RingMemory& memory,
                           FetchA& fetch_a, FetchB& fetch_b) {
-  constexpr RingTile tile = ring_tiles[index];
   RingPlace place;
-  for (int step = 0; step < s.steps; ++step, place.next(s.places)) {
+  for (int step = 0; step < steps; ++step, place.next(places)) {
     const uint32_t arrived = memory.arrived + place.index * barrier_bytes;
-    if (step >= s.places)
+    if (step >= places)
       wait_for_round(memory.freed + place.index * barrier_bytes, place.parity ^ 1);
     expect_bytes(arrived, ring_place_bytes(tile));
     uint32_t to = memory.places + place.index * ring_place_bytes(tile);
@@ -139,41 +139,49 @@ __device__ void feed_ring(const RingMaps& maps, const RingGemm& s, const RingMem
 }
 
 // One warpgroup's 64 rows of the tile.
-template <class T, int index, bool in_teams>
+template <class T, RingTile tile, bool in_teams>
 class RingSums {
  public:
-  using Member = RingMember<index, in_teams>;
-  static constexpr RingTile tile = ring_tiles[index];
+  using Member = RingMember<tile, in_teams>;
 
   __device__ explicit RingSums(const Member& member)
       : lane_(static_cast<int>(threadIdx.x) % 32), mate_(member.mate(lane_)) {}
 
-  // The sum of all products, in the order of k. A step's place is given back when the next step's
+  // The sum of the products of so many steps, in the order of k. A step's place is given back when the next step's
   // multiplications are under way, so that the units never wait for the ring to turn; and only if
   // it will be filled again, so that no block hears of mates after its end.
+  __device__ void add_all(const RingGemm& s, int steps, const RingMemory& memory, int group) {
+    if (s.a_k_inside)
+      s.b_k_inside ? add_all<false, false>(s.places, steps, memory, group)
+                   : add_all<false, true>(s.places, steps, memory, group);
+    else
+      s.b_k_inside ? add_all<true, false>(s.places, steps, memory, group)
+                   : add_all<true, true>(s.places, steps, memory, group);
+  }
+
+  float sums[tile.cols / 2] = {};
+
+ private:
   template <bool a_turned, bool b_turned>
-  __device__ void add_all(const RingGemm& s, const RingMemory& memory, int group) {
+  __device__ void add_all(int places, int steps, const RingMemory& memory, int group) {
     const uint32_t own = a_turned ? group * ring_strip_bytes : box_bytes(group * group_rows);
     const uint64_t a = units_descriptor(memory.places + own, !a_turned),
                    b = units_descriptor(memory.places + box_bytes(tile.rows), !b_turned);
     RingPlace place;
     int last = 0;
 #pragma unroll 1
-    for (int step = 0; step < s.steps; ++step) {
+    for (int step = 0; step < steps; ++step) {
       wait_for_round(memory.arrived + place.index * barrier_bytes, place.parity);
       const uint64_t to = static_cast<uint32_t>(place.index * ring_place_bytes(tile)) >> 4;
       add_step<a_turned, b_turned>(a + to, b + to);
-      if (step > 0 && step - 1 + s.places < s.steps && lane_ < Member::mates)
+      if (step > 0 && step - 1 + places < steps && lane_ < Member::mates)
         give_back(memory.freed + last * barrier_bytes);
       last = place.index;
-      place.next(s.places);
+      place.next(places);
     }
     wait_for_multiplications<0>();
   }
 
-  float sums[tile.cols / 2] = {};
-
- private:
   template <bool a_turned, bool b_turned>
   __device__ void add_step(uint64_t a, uint64_t b) {
     open_multiplications();
@@ -204,8 +212,8 @@ template <class T, int index, bool in_teams>
 __global__ void __launch_bounds__(ring_threads(ring_tiles[index]))
     multiply_ring(const __grid_constant__ RingMaps maps, const __grid_constant__ RingGemm s,
                   char* c, float alpha, float beta, bool c_vectors) {
-  using Member = RingMember<index, in_teams>;
   constexpr RingTile tile = ring_tiles[index];
+  using Member = RingMember<tile, in_teams>;
   constexpr RingTeam team = Member::team;
   constexpr int multiplying_warps = ring_threads(tile) / 32 - 1;
   extern __shared__ __align__(16) char shared[];
@@ -228,17 +236,11 @@ __global__ void __launch_bounds__(ring_threads(ring_tiles[index]))
   gpu::let_successor_start();
 
   if (warp == multiplying_warps) {
-    if (elected()) feed_ring<index>(maps, s, memory, fetch_a, fetch_b);
+    if (elected()) feed_ring<tile>(maps, s.steps, s.places, memory, fetch_a, fetch_b);
     return;
   }
-  RingSums<T, index, in_teams> x(member);
-  const int group = warp / 4;
-  if (s.a_k_inside)
-    s.b_k_inside ? x.template add_all<false, false>(s, memory, group)
-                 : x.template add_all<false, true>(s, memory, group);
-  else
-    s.b_k_inside ? x.template add_all<true, false>(s, memory, group)
-                 : x.template add_all<true, true>(s, memory, group);
+  RingSums<T, tile, in_teams> x(member);
+  x.add_all(s, s.steps, memory, warp / 4);
   write(x.sums, alpha, beta, c_vectors);
 }
 

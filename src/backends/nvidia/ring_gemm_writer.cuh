@@ -44,7 +44,11 @@ class RingWriter {
     if (vectors && !wide_)
       beta == 0 ? write_vectors<false>(sums, alpha, beta) : write_vectors<true>(sums, alpha, beta);
     else
-      wide_ ? write_singly<float>(sums, alpha, beta) : write_singly<T>(sums, alpha, beta);
+      write_each(sums, alpha, beta);
+  }
+  template <int count>
+  __device__ void write_each(const float (&sums)[count], float alpha, float beta) const {
+    wide_ ? write_singly<float>(sums, alpha, beta) : write_singly<T>(sums, alpha, beta);
   }
 
  private:
@@ -100,14 +104,14 @@ class RingWriter {
     memcpy(&word, &two, sizeof two);
   }
 
-  // Any steps. A loop over numbered registers would be code by the kilobyte, which the others would
+  // Any steps. A loop over many numbered registers would be code by the kilobyte, which the others would
   // have to jump over: it goes over a copy in memory.
   template <class Out, int count>
   __device__ void write_singly(const float (&sums)[count], float alpha, float beta) const {
     float copy[count];
 #pragma unroll
     for (int i = 0; i < count; ++i) copy[i] = scaled(sums[i], alpha);
-#pragma unroll 1
+#pragma unroll(count <= 8 ? count : 1)
     for (int i = 0; i < count; ++i) {
       const int row = i / 2 % 2 * 8, col = i / 4 * 8 + 2 * quad() + i % 2;
       if (row >= rows_left_ || col >= cols_left_) continue;

@@ -31,6 +31,44 @@ __device__ void wait_for_multiplications() {
 // Thread 4r + q of warp w has of rows 16w + r and 16w + r + 8 columns 2q and the next of every
 // eight: x[4j + 2h + e] is row 16w + r + 8h, column 8j + 2q + e.
 template <class T, bool a_turned, bool b_turned>
+__device__ void multiply_add(float (&x)[4], uint64_t a, uint64_t b) {
+  if constexpr (std::is_same_v<T, __half>)
+    asm volatile(
+        "{\n.reg .pred yes;\nsetp.eq.u32 yes, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, "
+        "%4, %5, yes, 1, 1, %6, %7;\n}"
+        : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3])
+        : "l"(a), "l"(b), "n"(a_turned), "n"(b_turned));
+  else
+    asm volatile(
+        "{\n.reg .pred yes;\nsetp.eq.u32 yes, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, "
+        "%4, %5, yes, 1, 1, %6, %7;\n}"
+        : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3])
+        : "l"(a), "l"(b), "n"(a_turned), "n"(b_turned));
+}
+
+template <class T, bool a_turned, bool b_turned>
+__device__ void multiply_add(float (&x)[8], uint64_t a, uint64_t b) {
+  if constexpr (std::is_same_v<T, __half>)
+    asm volatile(
+        "{\n.reg .pred yes;\nsetp.eq.u32 yes, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, "
+        "%8, %9, yes, 1, 1, %10, %11;\n}"
+        : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3]), "+f"(x[4]), "+f"(x[5]), "+f"(x[6]),
+          "+f"(x[7])
+        : "l"(a), "l"(b), "n"(a_turned), "n"(b_turned));
+  else
+    asm volatile(
+        "{\n.reg .pred yes;\nsetp.eq.u32 yes, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7}, "
+        "%8, %9, yes, 1, 1, %10, %11;\n}"
+        : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3]), "+f"(x[4]), "+f"(x[5]), "+f"(x[6]),
+          "+f"(x[7])
+        : "l"(a), "l"(b), "n"(a_turned), "n"(b_turned));
+}
+
+template <class T, bool a_turned, bool b_turned>
 __device__ void multiply_add(float (&x)[32], uint64_t a, uint64_t b) {
   if constexpr (std::is_same_v<T, __half>)
     asm volatile(
