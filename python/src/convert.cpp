@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "errors.h"
+#include "stream.h"
 
 namespace infini::python {
 namespace {
@@ -14,6 +15,16 @@ using infinicore::Shape;
 using infinicore::Strides;
 using infinicore::Tensor;
 
+// The framework may use the memory for something else now: after what this thread has asked for.
+void return_to(const Framework* framework, const infinicore::Device& device) noexcept {
+  if (framework == nullptr || device == infinicore::Device::cpu()) return;
+  try {
+    if (const auto theirs = current_stream(*framework, device))
+      order(device, infinicore::context::getStream(device), *theirs);
+  } catch (const std::exception&) {  // nobody to tell; the next call on that device will
+  }
+}
+
 // What a tensor keeps of a Python array. It may die on any thread, with or without the GIL, and even after
 // the interpreter: then there is nothing left to release.
 infinicore::Memory::Deleter keep(const Array& array) {
@@ -21,14 +32,18 @@ infinicore::Memory::Deleter keep(const Array& array) {
     PyObject* object;
     std::shared_ptr<void> keeper;
     Tensor own;
+    const Framework* framework;
+    infinicore::Device device;
   };
-  auto kept = std::make_shared<Kept>(Kept{array.object.inc_ref().ptr(), array.keeper, array.own});
+  auto kept = std::make_shared<Kept>(
+      Kept{array.object.inc_ref().ptr(), array.keeper, array.own, array.framework, array.device});
   return [kept](void*) {
     if (!Py_IsInitialized()) {
       new std::shared_ptr<void>(std::move(kept->keeper));  // its release would call into Python
       return;
     }
     const nb::gil_scoped_acquire locked;
+    return_to(kept->framework, kept->device);
     kept->keeper.reset();
     Py_XDECREF(kept->object);
   };

@@ -31,8 +31,9 @@ PyTensor from_array(nb::handle x, nb::object device) {
   if (!can_convert(array))
     fail_type("x has elements of type ", array.element.name(), " at steps that no tensor can describe");
   const PyTensor here{to_tensor(array, Hold::tensor), array.writable};
+  // From here on the thread's stream works on it, after what its framework has asked for.
+  if (call.device) order(*call.device, call.stream, infinicore::context::getStream(*call.device));
   if (wanted == array.device) return here;
-  const StreamScope scope(call);
   const Unlocked unlocked(true);
   return {here.tensor->to(wanted)};
 }

@@ -94,6 +94,13 @@ def main():
     assert np.array_equal(infini.copy(host, x), X * 2)
     infini.copy(x, X)
 
+    # from_array takes the memory over while the framework still works on it, and gives it back.
+    infini.copy(x, infini.permute(y, 1, 2, 0))
+    view = Tensor.from_array(x)
+    view.copy_(own)
+    del view
+    infini.copy(x, X)
+
     # A graph replays on the stream that is current then.
     with infini.record() as graph:
         transposed = infini.transpose(x)
