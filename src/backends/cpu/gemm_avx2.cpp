@@ -21,6 +21,9 @@ struct Native : NoMasks {
   // The value counts as changed: what made it is not fused with what uses it.
   template <class Vector>
   static void keep(Vector& v) { asm("" : "+x"(v)); }
+  // The value is loaded here, not anew by each instruction that uses it.
+  template <class Vector>
+  static Vector held(Vector v) { return keep(v), v; }
   static float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
   static double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 };

@@ -19,7 +19,7 @@ constexpr double cycles_per_thread = 10e3;  // below this a thread costs more th
 constexpr double cycles_of_turns = 1e6;     // of a thread; from there on it takes turns with the others
 constexpr int64_t most_row_parts = 8, most_summed_rows = 512, turns = 4;
 constexpr int64_t short_k = 64, near_bytes = 8 << 20;  // with less k and more C, C is written row by row
-constexpr int64_t first_cache_bytes = 40 << 10;
+constexpr int64_t first_cache_bytes = 40 << 10, second_cache_bytes = 1 << 20;
 constexpr double rows_of_copying = 8;       // what copying a panel costs, in rows that meet it
 constexpr double bytes_per_cycle = 5;       // of C, from and to memory
 
@@ -30,6 +30,8 @@ class Direct final : public CpuGemm {
       : CpuGemm(way.swapped ? transposed(original) : original), kernels_(this->template kernels<T>()), way_(way) {
     vectors_ = ceil_div(plan_.n, kernels_.lanes);
     choose_parts();
+    // One or two rows of A keep the loads busy themselves, unless these cross lines, which is slow where lines are far.
+    const bool loads_well = plan_.m <= slim_rows && plan_.b.row_step % line_bytes == 0;
     call_.k = plan_.k;
     call_.a_row = way_.packs_a ? plan_.k : plan_.a.row_step / int64_t{sizeof(T)};
     call_.a_col = way_.packs_a ? 1 : plan_.a.col_step / int64_t{sizeof(T)};
@@ -38,7 +40,7 @@ class Direct final : public CpuGemm {
     call_.cols = static_cast<int>(plan_.n);
     if (way_.packs_a) a_bytes_ = round_up(plan_.m * plan_.k * int64_t{sizeof(T)} + line_bytes, line_bytes);
     if (way_.packs_b) b_bytes_ = (way_.depth + 1) * (plan_.m <= slim_rows ? most_tile_vectors : 4) * kernels_.lanes * int64_t{sizeof(T)};
-    fetches_first_ = !way_.packs_b && plan_.k * plan_.n * int64_t{sizeof(T)} > first_cache_bytes;
+    fetches_first_ = !way_.packs_b && plan_.k * plan_.n * int64_t{sizeof(T)} > (loads_well ? second_cache_bytes : first_cache_bytes);
     thread_bytes_ = a_bytes_ + b_bytes_;
     if (way_.through_sums) thread_bytes_ += ceil_div(plan_.m, row_parts_) * sum_row * int64_t{sizeof(T)};
     workspace_bytes_ = static_cast<size_t>(threads_ * thread_bytes_);

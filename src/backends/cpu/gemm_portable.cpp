@@ -25,6 +25,8 @@ struct Native : NoMasks {
   // The value counts as changed: what made it is not fused with what uses it.
   template <class Vector>
   static void keep(Vector& v) { asm("" : "+m"(v)); }
+  template <class Vector>
+  static Vector held(Vector v) { return v; }
   // Whatever the compiler makes of the vectors' a·b + c (fused or not), the tails do the same.
   template <class T>
   static T fma(T a, T b, T c) { return a * b + c; }

@@ -54,6 +54,15 @@ template <class T, int vectors>
   for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + j * Simd<T>::lanes);
 }
 
+// A row of the panel. Two or three rows of A must be told to load it once; with more compilers do that by themselves.
+// (No loop: with asm in it, it would be unrolled too late for the sums to be registers.)
+template <class T, int rows, int... j>
+[[gnu::always_inline]] inline void load_row(const T* b, Mask last, Vec<T> (&right)[sizeof...(j)], std::integer_sequence<int, j...>) {
+  constexpr int lanes = Simd<T>::lanes, end = sizeof...(j) - 1;
+  ((right[j] = j < end ? load(b + j * lanes) : load_first(b + j * lanes, last)), ...);
+  if constexpr (rows == 2 || rows == 3) ((right[j] = Native::held(right[j])), ...);
+}
+
 // One k: a[] are places in every third row of A, the others are one or two steps away.
 template <class T, int rows, int vectors>
 [[gnu::always_inline]] inline void add_products(Vec<T> (&sum)[rows][vectors], const T* const* a, int64_t a_row,
@@ -101,11 +110,9 @@ void tile(const TileCall<T>& call) {
   const auto advance = [&](int64_t steps) {
     for (int64_t p = 0; p < steps; ++p) {
       Vec<T> right[vectors];
-#pragma GCC unroll 8
-      for (int j = 0; j < vectors - 1; ++j) right[j] = load(b + j * lanes);
-      right[vectors - 1] = load_first(b + (vectors - 1) * lanes, last);
+      load_row<T, rows>(b, last, right, std::make_integer_sequence<int, vectors>{});
       if constexpr (packed) fetch_packed<T, vectors>(b + 4 * call.b_row, a[0] + 16 * a_col);
-      if constexpr (kind == TileKind::first) fetch_rows<T, vectors>(b + 8 * call.b_row);
+      if constexpr (kind == TileKind::first) fetch_rows<T, vectors>(b + (rows <= slim_rows ? 4 : 8) * call.b_row);
       else if constexpr (kind != TileKind::plain) __builtin_prefetch(ahead, 0, 2), ahead += call.ahead_step;
       add_products<T, rows, vectors>(sum, a, a_row, right);
 #pragma GCC unroll 8

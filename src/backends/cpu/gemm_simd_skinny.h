@@ -35,7 +35,7 @@ void skinny_across(const SkinnyCall<T>& call) {
 #pragma GCC unroll 8
       for (int u = 0; u < depth; ++u) {
         __builtin_prefetch(reinterpret_cast<const char*>(b[u] + j) + call.ahead);
-        const Vec<T> right = wide(b[u] + j);
+        const Vec<T> right = rows > 1 ? Native::held(wide(b[u] + j)) : wide(b[u] + j);
 #pragma GCC unroll 8
         for (int i = 0; i < rows; ++i) sum[i] += left[i][u] * right;
       }
@@ -108,7 +108,7 @@ void dots(const SkinnyCall<T>& call, int64_t column) {
     if constexpr (piece) __builtin_prefetch(reinterpret_cast<const char*>(b[0] + p) + call.ahead);
 #pragma GCC unroll 8
     for (int j = 0; j < cols; ++j) {
-      right[j] = wide(b[j] + p);
+      right[j] = rows > 1 ? Native::held(wide(b[j] + p)) : wide(b[j] + p);
       if constexpr (!piece) __builtin_prefetch(reinterpret_cast<const char*>(b[j] + p) + call.ahead);
     }
 #pragma GCC unroll 8
