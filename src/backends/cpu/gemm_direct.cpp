@@ -19,6 +19,7 @@ constexpr double cycles_per_thread = 10e3;  // below this a thread costs more th
 constexpr double cycles_of_turns = 1e6;     // of a thread; from there on it takes turns with the others
 constexpr int64_t most_row_parts = 8, most_summed_rows = 512, turns = 4;
 constexpr int64_t short_k = 64, near_bytes = 8 << 20;  // with less k and more C, C is written row by row
+constexpr int64_t most_whole_b = 512 << 10;            // and a B that must be copied is copied whole
 constexpr int64_t first_cache_bytes = 40 << 10, second_cache_bytes = 1 << 20;
 constexpr double rows_of_copying = 8;       // what copying a panel costs, in rows that meet it
 constexpr double bytes_per_cycle = 5;       // of C, from and to memory
@@ -39,7 +40,8 @@ class Direct final : public CpuGemm {
     call_.c_row = plan_.c.row_step / int64_t{sizeof(T)};
     call_.cols = static_cast<int>(plan_.n);
     if (way_.packs_a) a_bytes_ = round_up(plan_.m * plan_.k * int64_t{sizeof(T)} + line_bytes, line_bytes);
-    if (way_.packs_b) b_bytes_ = (way_.depth + 1) * (plan_.m <= slim_rows ? most_tile_vectors : 4) * kernels_.lanes * int64_t{sizeof(T)};
+    if (way_.packs_b && along_rows_) b_bytes_ = whole_b_bytes_;
+    else if (way_.packs_b) b_bytes_ = (way_.depth + 1) * (plan_.m <= slim_rows ? most_tile_vectors : 4) * kernels_.lanes * int64_t{sizeof(T)};
     fetches_first_ = !way_.packs_b && plan_.k * plan_.n * int64_t{sizeof(T)} > (loads_well ? second_cache_bytes : first_cache_bytes);
     thread_bytes_ = a_bytes_ + b_bytes_;
     if (way_.through_sums) thread_bytes_ += ceil_div(plan_.m, row_parts_) * sum_row * int64_t{sizeof(T)};
@@ -99,8 +101,10 @@ class Direct final : public CpuGemm {
     takes_turns_ = threads_ > 1 && cycles > threads_ * cycles_of_turns && !way_.packs_a;
     unit_ = kernels_.wide_vectors != 0 && vectors_ % kernels_.wide_vectors == 0 ? kernels_.wide_vectors : kernels_.tile_vectors;
     const int64_t strips = ceil_div(plan_.m, kernels_.tile_rows);
-    along_rows_ = !way_.through_sums && !way_.packs_b && !way_.packs_a && plan_.k <= short_k && way_.depth == plan_.k &&
-                  strips >= turns * threads_ && plan_.m * plan_.n * int64_t{sizeof(T)} > near_bytes;
+    whole_b_bytes_ = plan_.k * vectors_ * line_bytes;
+    along_rows_ = !way_.through_sums && !way_.packs_a && plan_.k <= short_k && way_.depth == plan_.k &&
+                  strips >= turns * threads_ && plan_.batch * plan_.m * plan_.n * int64_t{sizeof(T)} > near_bytes &&
+                  (!way_.packs_b || whole_b_bytes_ <= most_whole_b);
     if (along_rows_) row_parts_ = takes_turns_ ? turns * threads_ : ceil_div(threads_, plan_.batch);
     else takes_turns_ ? choose_turns() : share_out(ceil_div(threads_, plan_.batch));
     if (way_.through_sums) row_parts_ = std::max(row_parts_, ceil_div(plan_.m, most_summed_rows));
@@ -172,14 +176,7 @@ class Direct final : public CpuGemm {
                      all.b + batch * plan_.b.batch_step};
     Task task{p, {0, part.rows, part.vector, part.vectors}, reinterpret_cast<const T*>(p.a), alpha, beta, more && parts == 1 && thread_bytes_ == 0 && way_.depth == plan_.k && !along_rows_};
     if (way_.packs_a) task.a = pack_a(p, part.rows);
-    if (along_rows_)
-      return each_strip(part, [&](const Part& strip) {
-        Task some = task;
-        some.part = strip;
-        some.p.c += strip.row * plan_.c.row_step;
-        some.a += strip.row * call_.a_row;
-        each_panel(part, [&](int64_t vectors, int64_t col) { run_piece(some, 0, vectors, col); });
-      });
+    if (along_rows_) return run_along_rows(task, part);
     if (!way_.through_sums)
       return each_piece([&](int64_t k) { each_panel(part, [&](int64_t vectors, int64_t col) { run_piece(task, k, vectors, col); }); });
     each_panel(part, [&](int64_t vectors, int64_t col) {
@@ -187,6 +184,21 @@ class Direct final : public CpuGemm {
       const int64_t cols = std::min(vectors * kernels_.lanes, plan_.n - col);
       kernels_.finish[memory_index(plan_.c.dtype)]({sums(p), sum_row, part.rows, cols, p.c + col * plan_.c.col_step,
                                                     plan_.c.row_step, plan_.c.col_step, alpha, beta});
+    });
+  }
+
+  // Strip by strip, each through all panels, so that C is written in the order in which it lies.
+  void run_along_rows(const Task& task, const Part& part) const {
+    if (way_.packs_b) each_panel(part, [&](int64_t vectors, int64_t col) {
+      TileCall<T> call = call_of(task, 0, vectors, col);
+      pack_b(call, whole_b(task.p, col), vectors * kernels_.lanes);
+    });
+    each_strip(part, [&](const Part& strip) {
+      Task some = task;
+      some.part = strip;
+      some.p.c += strip.row * plan_.c.row_step;
+      some.a += strip.row * call_.a_row;
+      each_panel(part, [&](int64_t vectors, int64_t col) { run_piece(some, 0, vectors, col); });
     });
   }
 
@@ -212,15 +224,21 @@ class Direct final : public CpuGemm {
     }
   }
 
-  // A piece of k of a panel: all tiles of the task's rows.
-  void run_piece(Task& task, int64_t k, int64_t vectors, int64_t col) const {
+  TileCall<T> call_of(const Task& task, int64_t k, int64_t vectors, int64_t col) const {
     TileCall<T> call = call_;
     call.k = std::min(way_.depth, plan_.k - k);
     call.alpha = way_.through_sums ? T{1} : task.alpha;
     call.beta = k > 0 ? T{1} : way_.through_sums ? T{0} : task.beta;
     call.cols = static_cast<int>(std::min(vectors * kernels_.lanes, plan_.n - col));
     call.b = reinterpret_cast<const T*>(task.p.b + k * plan_.b.row_step + col * plan_.b.col_step);
-    if (way_.packs_b) pack_b(call, task.p, vectors * kernels_.lanes);
+    return call;
+  }
+
+  // A piece of k of a panel: all tiles of the task's rows.
+  void run_piece(Task& task, int64_t k, int64_t vectors, int64_t col) const {
+    TileCall<T> call = call_of(task, k, vectors, col);
+    if (way_.packs_b && along_rows_) call.b = whole_b(task.p, col), call.b_row = vectors * kernels_.lanes;
+    else if (way_.packs_b) pack_b(call, reinterpret_cast<T*>(task.p.workspace + a_bytes_), vectors * kernels_.lanes);
     const T* const a = task.a + k * call.a_col;
     T* const c = way_.through_sums ? sums(task.p) : reinterpret_cast<T*>(task.p.c + col * plan_.c.col_step);
     // Strips nearly equal in height: better than a last one of one row.
@@ -242,8 +260,10 @@ class Direct final : public CpuGemm {
     return dst;
   }
 
-  void pack_b(TileCall<T>& call, const Pointers& p, int64_t width) const {
-    T* const dst = reinterpret_cast<T*>(p.workspace + a_bytes_);
+  // Where the panel that begins at this column is, if all of B was copied.
+  T* whole_b(const Pointers& p, int64_t col) const { return reinterpret_cast<T*>(p.workspace + a_bytes_) + col * plan_.k; }
+
+  void pack_b(TileCall<T>& call, T* dst, int64_t width) const {
     if (call.cols < width) std::fill_n(dst, call.k * width, T{0});
     kernels_.pack[memory_index(plan_.b.dtype)](
         {reinterpret_cast<const char*>(call.b), plan_.b.row_step, plan_.b.col_step, call.k, call.cols, dst, width});
@@ -269,6 +289,7 @@ class Direct final : public CpuGemm {
   int64_t unit_ = 1;                                 // vectors that stay together
   bool takes_turns_ = false, along_rows_ = false;
   bool fetches_first_ = false;                       // the first tile of a panel finds it beyond the first cache
+  int64_t whole_b_bytes_ = 0;                        // of a copy of all of B
   int64_t a_bytes_ = 0, b_bytes_ = 0, thread_bytes_ = 0;  // of a thread's copies, and of all that it has
   TileCall<T> call_{};                               // what does not change from run to run
 };

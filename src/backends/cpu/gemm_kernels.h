@@ -11,7 +11,7 @@
 
 namespace infini::cpu {
 
-constexpr int most_tile_rows = 14, most_tile_vectors = 8, most_skinny_rows = 4;
+constexpr int most_tile_rows = 14, most_tile_vectors = 8, most_skinny_rows = 4, most_dot_rows = 6;
 constexpr int slim_rows = 2;  // tiles so low are up to most_tile_vectors wide, or their sums would wait for each other
 
 // For instruction sets that cannot read or write parts of vectors: the names, never called.
@@ -66,6 +66,9 @@ struct FinishCall {
   T alpha, beta;
 };
 
+// Columns that meet so many rows at once in dot products: their sums are registers.
+constexpr int dot_cols(int rows) { return rows == 1 ? 8 : 4; }
+
 // sum[rows, cols] += A·B (across: sum starts as zeros) or = A·B (along). b_step is the distance of
 // the contiguous pieces of B: its rows (across) or its columns (along).
 template <class T>
@@ -78,16 +81,17 @@ struct SkinnyCall {
   T* sum;
   int64_t sum_row;
   int64_t ahead;  // bytes from a place in B (of pieces: in the first column) to one that is fetched with it
-  // Of pieces: rows·cols vectors that they hand on, and which piece of k this is.
+  // Of pieces: rows·cols vectors that they hand on, which piece of k this is, and how many columns are fetched.
   T* partial = nullptr;
   bool is_first = true, is_last = true;
+  int ahead_cols = 1;
 };
 
 template <class T>
 struct SkinnySet {
   void (*across[most_skinny_rows])(const SkinnyCall<T>&) = {};
-  void (*along[most_skinny_rows])(const SkinnyCall<T>&) = {};
-  void (*piece[most_skinny_rows])(const SkinnyCall<T>&) = {};  // along, for a part of k
+  void (*along[most_dot_rows])(const SkinnyCall<T>&) = {};
+  void (*piece[most_dot_rows])(const SkinnyCall<T>&) = {};  // along, for a part of k
 };
 
 template <class T>
@@ -95,6 +99,7 @@ struct GemmKernels {
   int lanes = 0, tile_rows = 0, tile_vectors = 0;
   // Where A is not packed: rows of tiles narrower than tile_vectors, and wider ones (0: there are none).
   int narrow_rows = 0, wide_vectors = 0, wide_rows = 0;
+  int dot_rows = 0;    // of the kernels along B's columns
   bool masks = false;  // parts of vectors can be read and written
   // [kind][vectors - 1][rows - 1]; null where there are fewer rows
   void (*tile[4][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};

@@ -272,6 +272,7 @@ constexpr GemmKernels<T> make_kernels() {
   table.narrow_rows = Native::narrow_rows;
   table.wide_vectors = Native::wide_vectors;
   table.wide_rows = Native::wide_rows;
+  table.dot_rows = Native::dot_rows;
   fill_tiles<T, 1>(table);
   fill_tiles<T, 2>(table);
   if constexpr (Native::tile_vectors > 2) fill_tiles<T, 3>(table);

@@ -105,7 +105,8 @@ void dots(const SkinnyCall<T>& call, int64_t column) {
   int64_t p = 0;
   for (; p + lanes <= call.k; p += lanes) {
     Vec<T> right[cols];
-    if constexpr (piece) __builtin_prefetch(reinterpret_cast<const char*>(b[0] + p) + call.ahead);
+    if constexpr (piece)
+      for (int j = 0; j < call.ahead_cols; ++j) __builtin_prefetch(reinterpret_cast<const char*>(b[0] + p) + call.ahead + j * call.b_step);
 #pragma GCC unroll 8
     for (int j = 0; j < cols; ++j) {
       right[j] = rows > 1 ? Native::held(wide(b[j] + p)) : wide(b[j] + p);
@@ -139,24 +140,31 @@ void dots(const SkinnyCall<T>& call, int64_t column) {
 // One row reads eight columns at once, which memory answers faster than four: 6 %.
 template <class S, class T, int rows, bool piece>
 void skinny_along(const SkinnyCall<T>& call) {
-  constexpr int cols = rows == 1 && !piece ? 8 : 4;
+  constexpr int cols = dot_cols(rows);
   int64_t j = 0;
   for (; j + cols <= call.cols; j += cols) dots<S, T, rows, cols, piece>(call, j);
   if (cols > 4 && j + 4 <= call.cols) dots<S, T, rows, 4, piece>(call, j), j += 4;
-  if (j + 2 <= call.cols) dots<S, T, rows, 2, piece>(call, j), j += 2;
-  for (; j < call.cols; ++j) dots<S, T, rows, 1, piece>(call, j);
+  const int64_t rest = call.cols - j;
+  if (rest == 3) dots<S, T, rows, 3, piece>(call, j);
+  if (rest == 2) dots<S, T, rows, 2, piece>(call, j);
+  if (rest == 1) dots<S, T, rows, 1, piece>(call, j);
 }
 
 template <class T, class S, int... row>
-constexpr void fill_skinny(SkinnySet<T>& set, std::integer_sequence<int, row...>) {
+constexpr void fill_across(SkinnySet<T>& set, std::integer_sequence<int, row...>) {
   ((set.across[row] = skinny_across<S, T, row + 1>), ...);
+}
+
+template <class T, class S, int... row>
+constexpr void fill_along(SkinnySet<T>& set, std::integer_sequence<int, row...>) {
   ((set.along[row] = skinny_along<S, T, row + 1, false>), ...);
   ((set.piece[row] = skinny_along<S, T, row + 1, true>), ...);
 }
 
 template <class T, class S>
 constexpr void fill_skinny(SkinnySet<T>& set) {
-  fill_skinny<T, S>(set, std::make_integer_sequence<int, most_skinny_rows>{});
+  fill_across<T, S>(set, std::make_integer_sequence<int, most_skinny_rows>{});
+  fill_along<T, S>(set, std::make_integer_sequence<int, Native::dot_rows>{});
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ constexpr int64_t short_share = 1024;  // bytes of a row for each thread
 constexpr int64_t least_dot = 64;
 constexpr double dot_call_cycles = 250, dots_cycles = 90;  // of a call; of adding the lanes of 4×4 sums
 constexpr int64_t piece_bytes = 2048, piece_cols = 16, cols_together = 4, page_bytes = 4096;
+constexpr int64_t near_a_bytes = 24 << 10;  // an A that stays in L1 needs no pieces
 
 enum class Walk { none, across, along };  // the contiguous direction of B: its rows or its columns
 
@@ -57,7 +58,9 @@ class Skinny final : public CpuGemm {
     swapped_ = !(plan_ == original);
     const double bytes = static_cast<double>(plan_.k) * static_cast<double>(plan_.n) *
                          static_cast<double>(dtype_bytes(plan_.b.dtype));
-    pieces_ = walk_ == Walk::along && plan_.m > most_skinny_rows;
+    turns_ = ceil_div(plan_.m, int64_t{kernels_.dot_rows});
+    pieces_ = walk_ == Walk::along && plan_.m > most_skinny_rows &&
+              (turns_ > 1 || plan_.m * plan_.k * int64_t{sizeof(T)} > near_a_bytes);
     const bool readable = memory_index(plan_.a.dtype) == 0 && plan_.a.col_step == sizeof(T);
     packs_a_ = !readable || (pieces_ && plan_.a.row_step % page_bytes == 0);
     together_ = packs_a_ || cuts_ > 1 ? 1 : plan_.batch;
@@ -68,8 +71,8 @@ class Skinny final : public CpuGemm {
     const int64_t stretch = round_up(room / (plan_.m * int64_t{sizeof(T)}), 2 * pad);
     shares_cuts_ = cuts_ > 1 && plan_.n * dtype_bytes(plan_.b.dtype) <= threads_ * short_share;
     const int64_t sharers = shares_cuts_ ? 1 : threads_;  // of a row
-    const int64_t turns = ceil_div(plan_.n, sharers * stretch);  // of each thread: they should end together
-    cols_ = pieces_ ? piece_cols : round_up(ceil_div(plan_.n, sharers * turns), 2 * pad);
+    const int64_t rounds = ceil_div(plan_.n, sharers * stretch);  // of each thread: they should end together
+    cols_ = pieces_ ? piece_cols : round_up(ceil_div(plan_.n, sharers * rounds), 2 * pad);
     // Pieces of all rows of A share the first cache: they must not fall on the same places of it.
     a_row_ = pieces_ ? round_up(plan_.k, page_bytes / int64_t{sizeof(T)}) + piece_bytes / int64_t{sizeof(T)}
                      : round_up(plan_.k, pad);
@@ -208,11 +211,11 @@ class Skinny final : public CpuGemm {
   }
 
   // A few columns of a piece of B at a time, for which the rows of A take turns. Each turn asks for
-  // one of the columns that follow, so that memory is never waited for.
+  // some of the columns that follow, so that memory is never waited for.
   void run_pieces(const SkinnySet<T>& set, SkinnyCall<T> call) const {
     const SkinnyCall<T> all = call;
-    const int64_t bytes = dtype_bytes(plan_.b.dtype), depth = piece_bytes / int64_t{sizeof(T)};
-    const int64_t height = ceil_div(plan_.m, int64_t{4});
+    const int64_t bytes = dtype_bytes(plan_.b.dtype), depth = piece_bytes / bytes;
+    const int64_t height = ceil_div(plan_.m, turns_), share = ceil_div(cols_together, turns_);
     for (int64_t k = 0; k < plan_.k; k += depth) {
       call.k = std::min(depth, plan_.k - k);
       call.is_first = k == 0;
@@ -220,14 +223,13 @@ class Skinny final : public CpuGemm {
       for (int64_t col = 0; col < all.cols; col += cols_together) {
         call.cols = std::min(cols_together, all.cols - col);
         call.b = all.b + col * all.b_step + k * bytes;
-        const int64_t next = col + cols_together < all.cols
-                                 ? cols_together * all.b_step
-                                 : depth * bytes - col * all.b_step;
-        for (int64_t row = 0; row < plan_.m; row += height) {
+        const int64_t next = col + cols_together < all.cols ? cols_together * all.b_step : depth * bytes - col * all.b_step;
+        for (int64_t row = 0, turn = 0; row < plan_.m; row += height, ++turn) {
           call.a = all.a + row * a_row_ + k;
           call.sum = all.sum + row * all.sum_row + col;
           call.partial = all.partial + (col * plan_.m + row * call.cols) * kernels_.lanes;
-          call.ahead = next + row / height * all.b_step;
+          call.ahead = next + turn * share * all.b_step;
+          call.ahead_cols = static_cast<int>(std::min(share, cols_together - turn * share));
           set.piece[std::min(height, plan_.m - row) - 1](call);
         }
       }
@@ -241,6 +243,7 @@ class Skinny final : public CpuGemm {
   bool swapped_ = false;
   int threads_ = 1;
   bool pieces_ = false, packs_a_ = true;
+  int64_t turns_ = 1;     // of the rows of A at a piece of B
   int64_t together_ = 1;  // products of the batch
   int64_t cols_ = 0, sum_row_ = 0, a_row_ = 0, a_bytes_ = 0, partial_bytes_ = 0, scratch_bytes_ = 0;
 };
