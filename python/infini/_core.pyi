@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from types import EllipsisType, TracebackType
 from typing import Any, Protocol, SupportsIndex, TypeAlias, TypeVar, overload
 
-import numpy
+import numpy as _numpy
 
 class _DLPack(Protocol):
     def __dlpack__(self) -> Any: ...
@@ -181,9 +181,10 @@ class Tensor:
         """Copies the elements of any array here, from any device; returns itself."""
 
     def __matmul__(self, other: Array) -> Tensor: ...
-    def numpy(self) -> numpy.ndarray[Any, Any]:
+    def numpy(self) -> _numpy.ndarray[Any, Any]:
         """A NumPy array: of the same memory on the CPU, else a copy. bf16 needs ml_dtypes."""
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> _numpy.ndarray[Any, Any]: ...
     def __dlpack__(
         self,
         *,

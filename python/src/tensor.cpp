@@ -123,6 +123,14 @@ nb::object item(nb::handle self) {
   return to_numpy(self).attr("item")();
 }
 
+// For NumPy, which asks for it where there is no buffer: on accelerators, and for bf16.
+nb::object as_array(nb::handle self, nb::object dtype, nb::object copy) {
+  nb::object array = to_numpy(self);
+  if (!dtype.is_none() && !array.attr("dtype").equal(nb::module_::import_("numpy").attr("dtype")(dtype)))
+    return array.attr("astype")(dtype);
+  return copy.ptr() == Py_True ? array.attr("copy")() : array;
+}
+
 template <class Numbers>
 nb::tuple as_tuple(const Numbers& numbers) {
   nb::list list;
@@ -195,6 +203,7 @@ void bind_tensor(nb::module_& module) {
       .def("__setitem__", &set_item, "key"_a.none(), "value"_a.none())
       .def("__matmul__", [](nb::handle a, nb::handle b) { return matmul(a, b, nb::none(), 1, 0); }, nb::is_operator())
       .def("numpy", &to_numpy, "A NumPy array: of the same memory on the CPU, else a copy. bf16 needs ml_dtypes.")
+      .def("__array__", &as_array, "dtype"_a = nb::none(), "copy"_a = nb::none())
       .def("__dlpack__", &export_dlpack, nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(),
            "dl_device"_a = nb::none(), "copy"_a = nb::none())
       .def("__dlpack_device__", &dlpack_device);

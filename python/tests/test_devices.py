@@ -27,6 +27,8 @@ def test_work(device):
     product = t @ t.transpose()
     assert product.device == device and np.array_equal(product.numpy(), t.numpy() @ t.numpy().swapaxes(1, 2))
     infini.synchronize(device)
+    assert np.array_equal(np.asarray(t), t.numpy()) and np.asarray(t, "f8").dtype == "f8"
+    assert [row.shape for row in t] == [(4, 5)] * 3
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -20,7 +20,7 @@ def described(body):
 
 
 def members(owner):
-    special = {"__len__", "__getitem__", "__setitem__", "__matmul__", "__dlpack__", "__dlpack_device__", "__enter__", "__exit__"}
+    special = {"__len__", "__array__", "__getitem__", "__setitem__", "__matmul__", "__dlpack__", "__dlpack_device__", "__enter__", "__exit__"}
     return {name for name in vars(owner) if not name.startswith("_") or name in special}
 
 
