@@ -10,7 +10,8 @@ namespace infini::nvidia {
 namespace {
 
 constexpr int64_t least_steps = 2;          // of a block
-constexpr int64_t least_bytes = 2'000'000;  // of the weights
+// Of the weights: where it was measured; and with how many blocks, where they last long.
+constexpr int64_t least_bytes = 2'000'000, most_bytes = 150'000'000, long_bytes = 60'000'000, least_blocks_long = 60;
 
 // Blocks for half of the processors.
 int split_of(int64_t tiles, int64_t steps, int processors) {
@@ -57,8 +58,9 @@ std::optional<WeightsLaunch> make_weights_gemm(const GemmPlan& given, int proces
 // work for nearly all, and not more: what is left over would wait, and most of the chip for it.
 bool weights_gemm_pays(const GemmPlan& plan, int processors) {
   const auto launch = make_weights_gemm(plan, processors);
-  if (!launch || 2 * plan.batch * std::max(plan.m, plan.n) * plan.k < least_bytes) return false;
-  const int64_t blocks = launch->blocks;
+  if (!launch) return false;
+  const int64_t bytes = 2 * plan.batch * std::max(plan.m, plan.n) * plan.k, blocks = launch->blocks;
+  if (bytes < least_bytes || bytes > most_bytes || (bytes > long_bytes && blocks < least_blocks_long)) return false;
   return 2 * blocks <= processors || (10 * blocks >= 9 * processors && blocks <= processors);
 }
 

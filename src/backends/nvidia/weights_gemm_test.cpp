@@ -72,7 +72,7 @@ TEST(WeightsGemm, PaysWhereItWasMeasuredFaster) {
     ASSERT_TRUE(weights_gemm_pays(plan_of(text), processors)) << text;
     EXPECT_GE(make_weights_gemm(plan_of(text), processors)->blocks, 64u) << text;
   }
-  for (const char* text : {"gemm bf16 m=1 n=14336 k=4096", "gemm bf16 m=16 n=5120 k=5120", "gemm bf16 m=16 n=512 k=512"})
+  for (const char* text : {"gemm bf16 m=1 n=14336 k=4096", "gemm bf16 m=16 n=5120 k=5120", "gemm f16 m=1 n=3584 k=18944", "gemm f16 m=1 n=8192 k=28672", "gemm bf16 m=16 n=512 k=512"})
     EXPECT_FALSE(weights_gemm_pays(plan_of(text), processors)) << text;
 }
 
