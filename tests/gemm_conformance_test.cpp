@@ -72,13 +72,16 @@ TEST_F(GemmConformance, LargeRandomProducts) {
     expect_right(harness::random_gemm(random, quick ? 700 : 250), static_cast<uint64_t>(n));
 }
 
-// So wide that k is not divided among blocks, and so long that a block takes it in several chunks. Only a chip has the time.
+// So wide that k is not divided among blocks, so long that a block takes it in several chunks, and what decoding
+// multiplies, at odd addresses, too. Only a chip has the time.
 TEST_F(GemmConformance, WideAndLongProducts) {
   infiniDevice_t kind{};
   ASSERT_EQ(INFINI_STATUS_SUCCESS, infinirtGetDevice(&kind, nullptr));
   if (kind != INFINI_DEVICE_NVIDIA) return;
   for (const char* text : {"gemm bf16 m=9 n=8701 k=2100", "gemm f16 m=16 n=17001 k=1100 b=t", "gemm f32 m=8 n=50001 k=900",
-                           "gemm bf16 m=16 n=4416 k=1797 batch=3"})
+                           "gemm bf16 m=16 n=4416 k=1797 batch=3", "gemm f16 m=13 n=1000 k=4104 beta=1",
+                           "gemm bf16 m=3 n=512 k=8192 b=t out=f32", "gemm bf16 m=4096 n=2 k=4096 b=t c_at=2",
+                           "gemm f16 m=4 n=2048 k=2048 a_at=2", "gemm bf16 m=1 n=8192 k=520 b_at=2 beta=1"})
     expect_right(harness::parse_gemm(text), 3);
 }
 
