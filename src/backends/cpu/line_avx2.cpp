@@ -183,12 +183,12 @@ int64_t store_groups(const Line& line, int64_t i, int64_t end) {
 template <class Maker>
 void run_once(const Line& line) {
   constexpr int64_t word = Maker::word, group = Maker::group;
-  const int64_t begin = line.begin, end = begin + line.count;
+  const auto [begin, end] = Piece(line, word);
   const int64_t to_line = head_of(line.dst + begin * word);
   const bool streamed = line.streamed && to_line % word == 0;
   // To the next whole line, or to the next whole group.
   const int64_t head = streamed ? to_line / word : (group - begin % group) % group;
-  int64_t i = head < line.count ? begin + head : end;
+  int64_t i = head < end - begin ? begin + head : end;
   run_part<Maker>(line, begin, i - begin);
   if (i < end) i = streamed ? stream_buffers<Maker>(line, i, end) : store_groups<Maker>(line, i, end);
   run_part<Maker>(line, i, end - i);

@@ -75,17 +75,17 @@ void run_streamed(char* dst, const Source& source, int64_t i, int64_t end, Seam*
 
 template <int word, class Source>
 void run_vectors(const Line& line) {
-  const int64_t end = line.begin + line.count;
-  const bool joins = line.repeat_dst == line.count * word;
+  const bool joins = line.repeat_dst == line.count * word && line.count == line.length;
   Source source(line);
   Seam seam;
   Line next = line;
   for (int64_t turn = 0; turn < line.repeat; ++turn) {
     source.move_to(next, turn);
+    const Piece piece(next, word);
     if (line.streamed)
-      run_streamed<word>(next.dst, source, line.begin, end, joins && turn > 0 ? &seam : nullptr,
+      run_streamed<word>(next.dst, source, piece.begin, piece.end, joins && turn > 0 ? &seam : nullptr,
                          joins && turn + 1 < line.repeat ? &seam : nullptr);
-    else run_cached<word>(next.dst, source, line.begin, end);
+    else run_cached<word>(next.dst, source, piece.begin, piece.end);
     next.dst += line.repeat_dst;
     next.src += line.repeat_src;
   }

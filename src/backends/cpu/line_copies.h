@@ -53,16 +53,18 @@ void copy_run(const Line& line) {
   copy_lines<Wide>(dst + done, src + done, line.count - done);
 }
 
-// Short rows with gaps between them: their whole lines are streamed; the lines at their ends, which have to be fetched
-// before they are written, are asked for some rows before.
-template <class Wide>
+// Short rows that do not follow one another: their lines are asked for some rows before, and so are those of dst in which
+// they begin and end, if those are not `whole`: they have to be fetched before they are written. All others are streamed.
+template <class Wide, bool whole>
 void copy_short_rows(const Line& line) {
   const int64_t ahead = 2048 / line.count + 1, count = line.count;
   char* dst = line.dst + line.begin;
   const char* src = line.src + line.begin;
   for (int64_t turn = 0; turn < line.repeat; ++turn, dst += line.repeat_dst, src += line.repeat_src) {
-    __builtin_prefetch(dst + ahead * line.repeat_dst, 1);
-    __builtin_prefetch(dst + ahead * line.repeat_dst + count - 1, 1);
+    if constexpr (!whole) {
+      __builtin_prefetch(dst + ahead * line.repeat_dst, 1);
+      __builtin_prefetch(dst + ahead * line.repeat_dst + count - 1, 1);
+    }
     for (int64_t i = 0; i < count; i += 64) __builtin_prefetch(src + ahead * line.repeat_src + i);
     int64_t i = head_of(dst);
     Wide::copy_part(dst, src, i);
@@ -104,8 +106,11 @@ void run_copy(const Line& line) {
   const int64_t least_side_by_side = line.count % 64 == 0 ? 2048 : 512;
   constexpr int64_t most_short = 2048, least_long = 16 << 10;
   if (!line.streamed || line.count < 128) return line_kernel_portable(LineKind::copy, 1)(line);
-  const bool whole = line.count % 64 == 0 && line.repeat_dst % 64 == 0;
-  if (!whole && line.repeat > 1 && line.count < most_short) return copy_short_rows<Wide>(line);
+  const bool whole = line.count % 64 == 0 && line.repeat_dst % 64 == 0 && head_of(line.dst) == 0;
+  if (line.repeat > 1 && line.count < most_short) {
+    if (!whole) return copy_short_rows<Wide, false>(line);
+    if (line.repeat_src != line.count && line.repeat_src != 0) return copy_short_rows<Wide, true>(line);
+  }
   Line next = line;
   int64_t turn = 0;
   const auto advance = [&](int64_t turns) {

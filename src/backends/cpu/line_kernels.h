@@ -21,10 +21,23 @@ struct Line {
   char* dst;
   const char* src;
   int64_t begin, count;  // elements begin .. begin + count of the run that starts at dst and src
+  int64_t length;        // elements of the whole run
   int64_t ways, plane_step;
   bool streamed;  // past the cache
   // The same again `repeat` times in all, each time these steps further.
   int64_t repeat, repeat_dst, repeat_src;
+};
+
+// Past the cache a piece of a run that is not its last one ends with a line of dst, so that no line is written in two
+// parts: the elements of the piece are these.
+struct Piece {
+  Piece(const Line& line, int word) : begin(line.begin), end(line.begin + line.count) {
+    const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(line.dst) % 64);
+    if (!line.streamed || skew % word != 0) return;
+    if (begin > 0) begin -= skew / word;
+    if (end < line.length) end -= skew / word;
+  }
+  int64_t begin, end;
 };
 
 using LineKernel = void (*)(const Line&);

@@ -183,12 +183,14 @@ bool bring_joining_rows_last(LineSchedule& schedule) {
   return true;
 }
 
+// Pieces of whole lines, none of them much shorter than the others: kernels are chosen by their length.
 int64_t choose_piece(const LineSchedule& schedule) {
-  const int64_t shared = shared_piece_bytes / schedule.ways;
+  const int64_t shared = shared_piece_bytes / schedule.ways, unit = line_bytes / schedule.word, count = schedule.count;
   const int64_t bytes = schedule.near_count > 1 ? shared : piece_bytes;
-  const int64_t pieces = std::max<int64_t>(1, schedule.count * schedule.word / bytes);
-  return std::min(schedule.count,
-                  round_up(ceil_div(schedule.count, pieces), line_bytes / schedule.word));
+  const int64_t pieces = std::max<int64_t>(1, count * schedule.word / bytes);
+  int64_t piece = round_up(ceil_div(count, pieces), unit);
+  while (piece < count && count % piece > 0 && count % piece < 4 * unit) piece += unit;
+  return std::min(count, piece);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class Lines final : public Kernel {
     if (schedule_.streamed) streaming_fence();
   }
   void run_piece(char* dst, const char* src, int64_t begin, int64_t repeat) const {
-    Line line{dst, src, begin, std::min(schedule_.piece, schedule_.count - begin), schedule_.ways,
+    Line line{dst, src, begin, std::min(schedule_.piece, schedule_.count - begin), schedule_.count, schedule_.ways,
               schedule_.plane_step, schedule_.streamed, repeat, schedule_.repeat.dst_step,
               schedule_.repeat.src_step};
     if (schedule_.near_count == 1) return kernel_(line);

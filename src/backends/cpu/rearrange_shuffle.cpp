@@ -133,6 +133,10 @@ class Shuffle final : public Kernel {
     const Loop& near = schedule_.near;
     if (schedule_.side_by_side && kernels_.streams) return run_side_by_side(dst, src, place, rows, blocks);
     for (int64_t row = 0; row < rows; ++row, dst += near.dst_step, place += near.src_step) {
+      if (row + 1 < rows && schedule_.streamed) {  // lines that are written in parts are fetched before
+        __builtin_prefetch(dst + near.dst_step, 1);
+        __builtin_prefetch(dst + near.dst_step + blocks * schedule_.along.dst_step, 1);
+      }
       if (schedule_.program.gap > 0) {
         run_gapped(dst, src, place, blocks);
         continue;

@@ -296,7 +296,10 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange f64 3000x3 src=0,1", "rearrange u8 2x3000x2 src=1,0,-2", "rearrange f64 300x51 src=0,1 src_at=24", "rearrange u8 9000x3 src=0,1",
         "rearrange f16 3000x3 src=-3,1", "rearrange f32 20x12x132 src=1,20,0", "rearrange u8 4x59x411 src=0,1,0", "rearrange f32 76x163 src=-167,-1 dst_at=8",
         "rearrange u8 90x2x1392 src=2784,-1,2", "rearrange f32 90x301 src=301,-1", "rearrange f64 90x75 src=150,2 dst_at=16", "rearrange u8 80x271 src=271,-1 dst_at=3",
-        "rearrange f16 90x301x3 src=903,1,301"})
+        "rearrange f16 90x301x3 src=903,1,301",
+        // Rows that share lines of src, a piece of each in turns; pieces that end with lines; short rows that lie apart.
+        "rearrange u8 2x50001x3 src=3,6,1", "rearrange f32 4x10001x3 src=-3,12,1 dst_at=4", "rearrange f16 10x3001x16 src=16,160,1", "rearrange u8 12x3001x44 src=44,528,1",
+        "rearrange u8 8x30030 src=1,8 dst_at=5", "rearrange f16 7x20011 src=1,7", "rearrange u8 5x20011 src=-1,-6", "rearrange f64 22x301x16 src=80,-1792,1"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
 }
 

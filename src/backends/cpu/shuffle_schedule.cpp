@@ -26,6 +26,7 @@ constexpr int most_far_windows = 4, most_windows = 14;
 constexpr int64_t least_tile_run = 48;
 constexpr int64_t least_joined = 40, most_shuffled_row = 64;
 constexpr int64_t task_bytes = 64 << 10;
+constexpr int64_t shared_bytes = 256 << 10, least_shared = 4 << 10, most_shared = 64 << 10;  // of dst, from lines that stay in L2
 
 // Cycles, roughly. A line that is copied past the cache takes 17 of them.
 constexpr double cycles_of_pick = 1.6, cycles_of_vector = 3, cycles_of_period = 4, cycles_of_row = 20;
@@ -155,21 +156,24 @@ bool reads_lines_again(const RearrangePlan& plan, int level) {
   return step != 0 && step < line_bytes && lines_inside(plan, level) * line_bytes > most_near_bytes;
 }
 
-// Where the blocks of a row lie far apart: the loop outside of it that makes the smallest step in src, if that is
-// smaller. -1: none.
+bool is_far(const Loop& along) { return magnitude(along.src_step) >= least_far; }
+
+// Where the blocks of a row lie apart: the loop outside of it that makes the smallest step in src, if that is smaller, and
+// if its rows share pages, or lines that would not stay in the cache. -1: none.
 int near_level(const RearrangePlan& plan, int level) {
-  if (magnitude(plan.loops[level].src_step) < least_far) return -1;
+  const int64_t most = std::min(magnitude(plan.loops[level].src_step), least_far);
   int near = -1;
   for (int i = 0; i < level; ++i) {
     const int64_t step = magnitude(plan.loops[i].src_step);
-    if (step != 0 && step < least_far && (near < 0 || step < magnitude(plan.loops[near].src_step))) near = i;
+    if (step != 0 && step < most && (near < 0 || step < magnitude(plan.loops[near].src_step))) near = i;
   }
-  return near;
+  return near >= 0 && (is_far(plan.loops[level]) || reads_lines_again(plan, near)) ? near : -1;
 }
 
 // Of rows whose blocks lie far apart. Words are transposed by tiles; long blocks that end within vectors are copied
 // row by row, see line_joined.cpp; and in the cache short ones that are not permuted are moved one by one.
 bool takes_near(const RearrangePlan& plan, const View& view, int near, const Policy& policy, int width) {
+  if (!is_far(plan.loops[view.level])) return !view.has_gaps();
   if (is_word(plan.atom_bytes) && magnitude(plan.loops[near].src_step) == plan.atom_bytes) return false;
   const bool cached = view.block_bytes == plan.atom_bytes && moved_bytes(plan) < policy.memory_bytes;
   if (view.has_gaps() || is_single_word(plan, view.block_bytes)) return false;
@@ -218,7 +222,9 @@ int64_t choose_piece(const ShuffleSchedule& schedule, int threads) {
     const int64_t others = schedule.outer_count * schedule.strips();
     return std::min(extent, round_up(ceil_div(extent, ceil_div(4 * threads, others)), period));
   }
-  const int64_t bytes = schedule.near.extent == 1 ? task_bytes : std::clamp(near_blocks * block, least_piece, most_piece);
+  const int64_t bytes = schedule.near.extent == 1 ? task_bytes
+                        : is_far(schedule.along) ? std::clamp(near_blocks * block, least_piece, most_piece)
+                                                 : std::clamp(shared_bytes / schedule.near.extent, least_shared, most_shared);
   return std::min(extent, ceil_div(bytes, schedule.program.bytes) * period);
 }
 
@@ -269,7 +275,7 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   schedule.room = room_around(schedule);
   if (schedule.room == 0 && repeats_ends(plan, view)) return std::nullopt;
   schedule.strip = std::min(schedule.near.extent, most_strip);
-  schedule.side_by_side = schedule.near.extent > 1 && schedule.streamed && width == line_bytes && view.is_whole(width);
+  schedule.side_by_side = schedule.near.extent > 1 && is_far(schedule.along) && schedule.streamed && width == line_bytes && view.is_whole(width);
   schedule.piece = choose_piece(schedule, threads_for(moved_bytes(plan), policy));
   return schedule;
 }
