@@ -17,7 +17,7 @@ struct Inner {
 // extents: the iterations of each axis of the schedule in this block, no more than its part.
 class Builder {
  public:
-  Builder(const BlockSchedule& schedule, const std::vector<int64_t>& extents) : word_(schedule.word), unit_(line_bytes / word_) {
+  Builder(const BlockSchedule& schedule, const std::vector<int64_t>& extents) : word_(schedule.word), unit_(panel_rows(word_)) {
     place_in_buffer(schedule, extents);
     list_runs();
     split_sides();
@@ -125,7 +125,7 @@ void Builder::list_lines() {
     }
   std::sort(apart.begin(), apart.end(), [](const Inner& a, const Inner& b) { return a.src_step < b.src_step; });
   int64_t run = program_.columns * word_;
-  while (!apart.empty() && apart.front().src_step <= run) {
+  while (!apart.empty() && apart.front().src_step <= run + most_gap) {
     run += (apart.front().extent - 1) * apart.front().src_step;
     apart.erase(apart.begin());
   }

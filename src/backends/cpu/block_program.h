@@ -14,16 +14,19 @@ struct BlockProgram {
     int64_t src, buffer;
     int rows;
     int64_t first_row;  // its place in src_of_row
-    bool reads_on;      // 16 bytes may be read of every row, since they belong to the block
+    bool reads_on;      // 16 bytes may be read of every row, since they lie in the block
   };
   std::vector<Panel> panels;
-  std::vector<int64_t> src_of_row;        // of each panel 64 / word offsets, the last one repeated
+  std::vector<int64_t> src_of_row;        // of each panel panel_rows(word) offsets, the last one repeated
   int64_t columns = 1;                    // of every panel, contiguous in src
   std::vector<int64_t> buffer_of_column;
   std::vector<int64_t> lines;  // of src, to be fetched before
   std::vector<Outflow::Run> runs;
   int64_t run_bytes = 0;
 };
+
+// A line of words, or some atoms that are none.
+constexpr int64_t panel_rows(int64_t word) { return is_word(word) ? line_bytes / word : 32; }
 
 // A block: where it is, and which of its axes have fewer iterations than others.
 class BlockCursor {

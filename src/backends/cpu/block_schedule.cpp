@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <sstream>
 
 #include "backends/cpu/tile_kernels.h"
@@ -15,16 +16,20 @@ using Axis = BlockSchedule::Axis;
 
 constexpr int64_t least_src_run = 16;  // of fewer bytes most of what is fetched for a block would not belong to it
 constexpr int64_t whole_bytes = 2048;  // runs that are better whole than in parts
+constexpr int64_t most_atom = 256;     // longer ones are copied
 
-// The axes, as indices, that form one run on a side, innermost first.
+// The axes, as indices, that form one run on a side, innermost first; `gap`: bytes that may lie between its parts.
 template <int64_t Loop::*step>
-std::vector<size_t> chain(const std::vector<Axis>& axes, int64_t word) {
+std::vector<size_t> chain(const std::vector<Axis>& axes, int64_t word, int64_t gap = 0) {
   std::vector<size_t> found;
   for (int64_t run = word;;) {
-    const auto next = std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return std::abs(axis.loop.*step) == run; });
+    const auto distance = [&](const Axis& axis) { return std::abs(axis.loop.*step) - run; };
+    auto next = axes.end();
+    for (auto axis = axes.begin(); axis != axes.end(); ++axis)
+      if (distance(*axis) >= 0 && distance(*axis) <= gap && (next == axes.end() || distance(*axis) < distance(*next))) next = axis;
     if (next == axes.end()) return found;
     found.push_back(static_cast<size_t>(next - axes.begin()));
-    run *= next->loop.extent;
+    run += (next->loop.extent - 1) * std::abs(next->loop.*step);
   }
 }
 
@@ -115,15 +120,15 @@ int64_t run_pitch(int64_t run) {
 }
 
 std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, const Policy& policy) {
-  const auto tiles = make_tile_schedule(plan, policy);
-  if (!tiles || moved_bytes(plan) < policy.streamed_bytes || suits(*tiles)) return std::nullopt;
+  if (plan.depth < 2 || plan.atom_bytes > most_atom || moved_bytes(plan) < policy.streamed_bytes) return std::nullopt;
+  if (const auto tiles = make_tile_schedule(plan, policy); tiles && suits(*tiles)) return std::nullopt;
   BlockSchedule schedule;
   schedule.word = plan.atom_bytes;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
   for (int i = 0; i < plan.depth; ++i) schedule.axes.push_back({plan.loops[i]});
   auto& axes = schedule.axes;
-  const auto in_dst = chain<&Loop::dst_step>(axes, schedule.word), in_src = chain<&Loop::src_step>(axes, schedule.word);
+  const auto in_dst = chain<&Loop::dst_step>(axes, schedule.word), in_src = chain<&Loop::src_step>(axes, schedule.word, most_gap);
   if (in_dst.empty() || in_src.empty() || in_dst.front() == in_src.front()) return std::nullopt;
   Growth growth(axes, schedule.word);
   growth.grow(in_src, line_bytes);
@@ -132,7 +137,7 @@ std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, cons
     growth.grow(in_dst, bytes);
     growth.grow(in_src, bytes);
   }
-  even_out(axes, line_bytes / schedule.word);
+  even_out(axes, line_bytes / std::gcd(line_bytes, schedule.word));
   schedule.run = run_of(axes, in_dst, schedule.word);
   if (run_of(axes, in_src, schedule.word) < least_src_run) return std::nullopt;
   if (volume(axes) * schedule.word / schedule.run * run_pitch(schedule.run) > buffer_bytes) return std::nullopt;

@@ -20,7 +20,7 @@ struct BlockSchedule {
     int64_t parts() const { return (loop.extent + part - 1) / part; }
     bool is_split() const { return part < loop.extent; }
   };
-  int64_t word = 0;  // bytes of an element: 1, 2, 4, 8 or 16
+  int64_t word = 0;  // bytes of an element, any number
   int64_t dst_offset = 0, src_offset = 0;
   std::vector<Axis> axes;  // in the order of the blocks, outermost first
   int64_t run = 0;         // bytes of a whole block that are contiguous in dst
@@ -31,11 +31,14 @@ struct BlockSchedule {
 constexpr int64_t block_bytes = 16 << 10;
 constexpr int64_t buffer_bytes = 64 << 10;  // a block and what lies between its runs
 
+// Parts of src that lie no farther apart share their lines: what is between them is read, too.
+constexpr int64_t most_gap = 63;
+
 // The distance between the runs of a block in the buffer: each has a line before it, for what the block before
 // left of its last line, and they do not compete for the same sets of the cache.
 int64_t run_pitch(int64_t run);
 
-// Null when the plan is no transposition of words, or better walked otherwise.
+// Null when the plan is no transposition, or better walked otherwise.
 std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, const Policy& policy);
 
 // Long rows of src become at least a handful of columns: then blocks are faster than anything that moves single rows

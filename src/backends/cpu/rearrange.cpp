@@ -2,6 +2,7 @@
 #include "backends/cpu/backend.h"
 #include "backends/cpu/block_schedule.h"
 #include "backends/cpu/rearrange_kernel.h"
+#include "backends/cpu/tile_kernels.h"
 #include "contract/candidate.h"
 
 namespace infini::cpu {
@@ -29,6 +30,12 @@ bool is_narrow(const infini::Device&, const RearrangePlan& plan) {
   return moved_bytes(plan) < current_policy().streamed_bytes || !is_wide_transposition(plan);
 }
 
+// Short rows that end within lines and lie far apart are better put together in blocks.
+bool is_line(const infini::Device& device, const RearrangePlan& plan) {
+  const bool ragged = plan.atom_bytes % line_bytes != 0 && !is_word(plan.atom_bytes);
+  return is_narrow(device, plan) && !(ragged && make_block_schedule(plan, current_policy()));
+}
+
 bool is_worth_a_program(const infini::Device& device, const RearrangePlan& plan) {
   return moved_bytes(plan) >= shuffled_bytes && is_narrow(device, plan);
 }
@@ -37,7 +44,7 @@ bool is_worth_a_program(const infini::Device& device, const RearrangePlan& plan)
 constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[] = {
     {"tiny", is_tiny, from_plan<make_nest>},
     {"shuffle", is_worth_a_program, from_plan<make_shuffle>},
-    {"lines", is_narrow, from_plan<make_lines>},
+    {"lines", is_line, from_plan<make_lines>},
     {"blocks", any, from_plan<make_blocks>},
     {"tiles", any, from_plan<make_tiles>},
     {"nest", any, from_plan<make_nest>},

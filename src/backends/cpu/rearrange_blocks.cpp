@@ -16,7 +16,8 @@ class Blocks final : public Kernel {
       : Kernel(bytes),
         schedule_(std::move(schedule)),
         programs_(make_block_programs(schedule_)),
-        kernels_(panel_kernels(level, static_cast<int>(schedule_.word))),
+        kernels_(panel_kernels(level, is_word(schedule_.word) ? static_cast<int>(schedule_.word) : 1)),
+        put_(is_word(schedule_.word) ? kernels_.packed : kernels_.atoms),
         level_(level),
         threads_(threads) {}
 
@@ -77,19 +78,21 @@ class Blocks final : public Kernel {
     panel.dst_of_column = program.buffer_of_column.data();
     panel.columns = program.columns;
     panel.outflow = &out;
+    panel.atom = schedule_.word;
     for (const auto& part : program.panels) {
       panel.dst = buffer + part.buffer;
       panel.src = src + part.src;
       panel.src_of_row = program.src_of_row.data() + part.first_row;
       panel.rows = part.rows;
       panel.reads_on = part.reads_on;
-      kernels_.packed(panel);
+      put_(panel);
     }
   }
 
   BlockSchedule schedule_;
   std::vector<BlockProgram> programs_;  // by BlockCursor::shape()
   PanelKernels kernels_;
+  PanelKernel put_;
   Isa level_;
   int threads_;
 };

@@ -159,10 +159,6 @@ int threads_for(int64_t bytes, const Policy& policy) {
   return wanted <= 1 ? 1 : static_cast<int>(std::min<int64_t>(wanted, policy.threads));
 }
 
-bool is_word(int64_t bytes) {
-  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
-}
-
 std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy) {
   if (!is_word(plan.atom_bytes) || plan.depth < 2) return std::nullopt;
   TileSchedule schedule;

@@ -26,7 +26,8 @@ struct Policy {
 // The policy of this process, see costs.h.
 Policy current_policy();
 
-bool is_word(int64_t bytes);  // that tiles are made of: 1, 2, 4, 8 or 16
+// What tiles are made of.
+constexpr bool is_word(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
 
 int threads_for(int64_t bytes, const Policy& policy);
 

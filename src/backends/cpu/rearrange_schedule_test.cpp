@@ -279,7 +279,8 @@ bool moves_in_blocks(const std::string& text) {
 
 TEST(RearrangeSchedule, BlocksWhereTilesWouldEndWithinLines) {
   for (const char* text : {"f32 520x22x1338 perm=0,2,1", "f64 10x8922x60 perm=1,2,0", "u8 14x4x13611x4x10 perm=4,2,1,3,0",
-                           "u8 3000000x12 perm=1,0", "u8 64x36x64x53x4 perm=0,2,3,4,1"})
+                           "u8 3000000x12 perm=1,0", "u8 64x36x64x53x4 perm=0,2,3,4,1", "u8 4000x4000x3 perm=1,0,2", "u8 421x3535x35 perm=1,0,2",
+                           "f16 8x6x512275 src=14,1,112"})
     EXPECT_TRUE(moves_in_blocks(text)) << text;
   for (const char* text : {"f32 8191x8193 perm=1,0", "f32 64x4000000 perm=1,0", "u8 342325x87 perm=1,0", "f32 100x100 perm=1,0",
                            "f32 4096x4096"})

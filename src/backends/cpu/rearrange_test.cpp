@@ -299,7 +299,12 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange f16 90x301x3 src=903,1,301",
         // Rows that share lines of src, a piece of each in turns; pieces that end with lines; short rows that lie apart.
         "rearrange u8 2x50001x3 src=3,6,1", "rearrange f32 4x10001x3 src=-3,12,1 dst_at=4", "rearrange f16 10x3001x16 src=16,160,1", "rearrange u8 12x3001x44 src=44,528,1",
-        "rearrange u8 8x30030 src=1,8 dst_at=5", "rearrange f16 7x20011 src=1,7", "rearrange u8 5x20011 src=-1,-6", "rearrange f64 22x301x16 src=80,-1792,1"})
+        "rearrange u8 8x30030 src=1,8 dst_at=5", "rearrange f16 7x20011 src=1,7", "rearrange u8 5x20011 src=-1,-6", "rearrange f64 22x301x16 src=80,-1792,1",
+        // Atoms of all sizes that are put together in blocks, reversed, too, and words with gaps between them.
+        "rearrange u8 200x130x3 perm=1,0,2", "rearrange u8 130x200x3 src=-3,390,1 dst_at=7", "rearrange u8 90x80x5 perm=1,0,2", "rearrange f16 70x90x3 perm=1,0,2 dst_at=2",
+        "rearrange u8 90x70x7 src=7,630,1", "rearrange f32 60x70x3 perm=1,0,2", "rearrange u8 50x60x35 perm=1,0,2", "rearrange f32 20x50x9 perm=1,0,2 dst_at=20",
+        "rearrange u8 30x40x17 perm=1,0,2", "rearrange f32 7x40x9x43 perm=1,2,0,3", "rearrange u8 12x301x44 src=44,528,1", "rearrange u8 20x30x200 perm=1,0,2",
+        "rearrange f16 8x6x3001 src=14,1,112", "rearrange u8 11x2x5001 src=4,1,44", "rearrange f32 54x3x701 src=5003,1,7", "rearrange u8 7x9001 src=-1,23"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "backends/cpu/block_schedule.h"
 #include "backends/cpu/line_kernels.h"
 #include "backends/cpu/rearrange_kernel.h"
 #include "backends/cpu/shuffle_program.h"
@@ -26,7 +27,7 @@ constexpr int most_far_windows = 4, most_windows = 14;
 constexpr int64_t least_tile_run = 48;
 constexpr int64_t least_joined = 40, most_shuffled_row = 64;
 constexpr int64_t task_bytes = 64 << 10;
-constexpr int64_t shared_bytes = 256 << 10, least_shared = 4 << 10, most_shared = 64 << 10;  // of dst, from lines that stay in L2
+constexpr int64_t shared_bytes = 256 << 10;  // of src, that near rows find in L2
 
 // Cycles, roughly. A line that is copied past the cache takes 17 of them.
 constexpr double cycles_of_pick = 1.6, cycles_of_vector = 3, cycles_of_period = 4, cycles_of_row = 20;
@@ -170,14 +171,17 @@ int near_level(const RearrangePlan& plan, int level) {
   return near >= 0 && (is_far(plan.loops[level]) || reads_lines_again(plan, near)) ? near : -1;
 }
 
-// Of rows whose blocks lie far apart. Words are transposed by tiles; long blocks that end within vectors are copied
-// row by row, see line_joined.cpp; and in the cache short ones that are not permuted are moved one by one.
+// Of rows that share lines or pages of src. Single words are transposed in tiles and blocks, and in blocks, too, are many rows
+// that share lines, and what lies far apart in short atoms, or in rows of few periods.
 bool takes_near(const RearrangePlan& plan, const View& view, int near, const Policy& policy, int width) {
-  if (!is_far(plan.loops[view.level])) return !view.has_gaps();
+  constexpr int64_t most_rows = 4, least_atom = 17, least_periods = 12;
+  if (view.has_gaps() || is_single_word(plan, view.block_bytes)) return false;
+  if (!is_far(plan.loops[view.level])) return plan.loops[near].extent <= most_rows;
   if (is_word(plan.atom_bytes) && magnitude(plan.loops[near].src_step) == plan.atom_bytes) return false;
   const bool cached = view.block_bytes == plan.atom_bytes && moved_bytes(plan) < policy.memory_bytes;
-  if (view.has_gaps() || is_single_word(plan, view.block_bytes)) return false;
   if (cached && view.cost.depth > most_far_windows) return false;
+  const bool few = plan.loops[view.level].extent < least_periods * view.blocks;
+  if (view.block_bytes == plan.atom_bytes && (few || plan.atom_bytes < least_atom)) return false;
   return view.is_whole(width) || plan.atom_bytes < least_joined;
 }
 
@@ -186,6 +190,14 @@ bool is_tile(const RearrangePlan& plan, const View& view) {
   const Loop& inner = plan.loops[plan.depth - 1];
   if (magnitude(inner.src_step) < least_far) return false;
   return is_word(plan.atom_bytes) && inner.extent * plan.atom_bytes >= least_tile_run && view.cost.depth > most_far_windows;
+}
+
+// So many windows that tiles or blocks are faster, if the plan is a transposition: nearly every word has one of its own.
+bool needs_many(const RearrangePlan& plan, const View& view, const Policy& policy) {
+  constexpr int most_for_words = 8;
+  if (!is_word(plan.atom_bytes) || !view.is_whole(line_bytes)) return false;
+  if (view.cost.depth <= most_for_words && view.cost.depth * plan.atom_bytes < line_bytes) return false;
+  return make_block_schedule(plan, policy) || make_tile_schedule(plan, policy);
 }
 
 // Long runs of words and long rows of whole lines, which have kernels of their own; see line_schedule.h.
@@ -224,7 +236,7 @@ int64_t choose_piece(const ShuffleSchedule& schedule, int threads) {
   }
   const int64_t bytes = schedule.near.extent == 1 ? task_bytes
                         : is_far(schedule.along) ? std::clamp(near_blocks * block, least_piece, most_piece)
-                                                 : std::clamp(shared_bytes / schedule.near.extent, least_shared, most_shared);
+                                                 : std::clamp(shared_bytes / magnitude(schedule.along.src_step) * block, least_piece, task_bytes);
   return std::min(extent, ceil_div(bytes, schedule.program.bytes) * period);
 }
 
@@ -251,7 +263,7 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   if (plan.depth == 0 || plan.atom_bytes > most_block_bytes || is_line(plan, width)) return std::nullopt;
   const View view = best_view(plan, width);
   if (view.cycles * width / line_bytes > limit_of(width)) return std::nullopt;
-  if (is_tile(plan, view)) return std::nullopt;
+  if (is_tile(plan, view) || (width == line_bytes && needs_many(plan, view, policy))) return std::nullopt;
   ShuffleSchedule schedule;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;

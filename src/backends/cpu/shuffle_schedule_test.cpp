@@ -117,7 +117,7 @@ TEST(ShuffleSchedule, EveryByteOnceInShapesThatItIsFor) {
         "rearrange f64 20x4x3 src=12,3,0", "rearrange f32 10x2x30x2x4 src=120,0,4,0,1", "rearrange u8 9x2x40x2x3 src=120,0,3,0,1",
         "rearrange f32 300x7 src=8,1", "rearrange u8 400x9 src=12,1", "rearrange f32 103x25 src=32,1",
         "rearrange f32 4x309 perm=1,0", "rearrange u8 8x2x2x550 perm=2,1,3,0", "rearrange f16 5x401 perm=1,0",
-        "rearrange f32 100x50x5 perm=1,0,2", "rearrange f16 40x70x30 perm=1,0,2", "rearrange u8 90x31 src=31,-1", "rearrange f32 100x7 dst=8,1", "rearrange u8 50x11 dst=19,1 src=11,-1", "rearrange u8 70x70 src=0,1", "rearrange f32 30x75 src=1,0"})
+        "rearrange f32 200x20x5 perm=1,0,2", "rearrange f16 200x20x30 perm=1,0,2", "rearrange u8 90x31 src=31,-1", "rearrange f32 100x7 dst=8,1", "rearrange u8 50x11 dst=19,1 src=11,-1", "rearrange u8 70x70 src=0,1", "rearrange f32 30x75 src=1,0"})
     for (const int width : {16, 64}) {
       EXPECT_TRUE(expect_lawful(harness::parse_rearrange(text), width) || width == 16) << text;
       ASSERT_FALSE(HasFailure());
@@ -153,7 +153,10 @@ TEST(ShuffleSchedule, DeclinesWhatIsNotForIt) {
   for (const char* text :
        {"rearrange f32 1024x1024 perm=1,0", "rearrange f64 8192x8192 perm=1,0", "rearrange f32 1024x65536 src=1,0",
         "rearrange f32 8192x8192 src=8192,-1", "rearrange f32 8192x8192 src=16384,2", "rearrange u8 3x10000000 perm=1,0",
-        "rearrange f16 32x1024x16x256 perm=0,2,1,3", "rearrange f16 3105x46x4x20 src=1,3105,2856600,0", "rearrange f64 8x1000000 perm=1,0", "rearrange f32 4096x4096"})
+        "rearrange f16 32x1024x16x256 perm=0,2,1,3", "rearrange f16 3105x46x4x20 src=1,3105,2856600,0", "rearrange f64 8x1000000 perm=1,0", "rearrange f32 4096x4096",
+        // Every word has a window of its own, blocks are shorter than 17 bytes, or rows have few periods.
+        "rearrange f64 848x32x32x3 src=1024,1,32,868352", "rearrange f32 998848x4x3 src=1,998848,3995400", "rearrange u8 3000x1000x7 perm=1,0,2",
+        "rearrange u8 421x3535x35 perm=1,0,2"})
     EXPECT_FALSE(schedule_of(text)) << text;
 }
 

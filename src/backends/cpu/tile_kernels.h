@@ -70,6 +70,7 @@ struct Panel {
   bool unwritten;    // streaming with a skew: only to be carried, since others write it
   Outflow* outflow;  // packed
   bool reads_on;     // packed: 16 bytes may be read of every row, though it has fewer columns
+  int64_t atom;      // atoms: bytes of each
 
   int64_t column(int64_t c) const { return dst_of_column ? dst_of_column[c] : c * column_step; }
   int64_t row(int r) const {
@@ -102,6 +103,7 @@ struct PanelKernels {
   PanelKernel skewed_pairs = nullptr;  // the same, two lines of each column together
   TileKernel uniform = nullptr;  // or null
   PanelKernel packed = nullptr;   // as cached, of rows that fill no line, too, and lets others flow out
+  PanelKernel atoms = nullptr;    // the same of elements that are no words
   OutflowKernel begin = nullptr;   // of an outflow
   OutflowKernel finish = nullptr;  // lets flow out all that is left
 };

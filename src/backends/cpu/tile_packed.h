@@ -139,4 +139,57 @@ void run_packed(const Panel& p) {
   if (row < p.rows) run_narrow<V, word>(p, row, (p.rows - row) * word);
 }
 
+// One atom, by two moves that overlap, or in lines.
+template <class V, int size>
+[[gnu::always_inline]] inline void move_atom(char* dst, const char* src, int64_t bytes) {
+  if constexpr (size <= 16) {
+    char head[size], tail[size];
+    __builtin_memcpy(head, src, size);
+    __builtin_memcpy(tail, src + bytes - size, size);
+    __builtin_memcpy(dst, head, size);
+    __builtin_memcpy(dst + bytes - size, tail, size);
+  } else {
+    int64_t i = 0;
+    for (; i + 64 <= bytes; i += 64) V::store(dst + i, V::load(src + i));
+    if (i < bytes) V::store_partial(dst + i, V::load_partial(src + i, static_cast<int>(bytes - i)), static_cast<int>(bytes - i));
+  }
+}
+
+// Columns from `first` on; `size`: of the moves.
+template <class V, int size>
+void run_atoms_by(const Panel& p, int64_t first = 0) {
+  const int64_t* const of_row = p.src_of_row;  // stores might change what is read through a reference
+  const int64_t rows = p.rows, atom = p.atom;
+  for (int64_t c = first; c < p.columns; ++c) {
+    char* const dst = p.dst + p.dst_of_column[c];
+    const char* const src = p.src + c * atom;
+    for (int64_t r = 0; r < rows; ++r) move_atom<V, size>(dst + r * atom, src + of_row[r], atom);
+    flow<V>(*p.outflow, rows * atom);
+  }
+}
+
+// Three bytes as four, where a column follows that has the fourth byte and a row that overwrites it.
+template <class V>
+void run_threes(const Panel& p) {
+  const int64_t* const of_row = p.src_of_row;
+  const int64_t last = p.rows - 1;
+  for (int64_t c = 0; c + 1 < p.columns; ++c) {
+    char* const dst = p.dst + p.dst_of_column[c];
+    const char* const src = p.src + 3 * c;
+    for (int64_t r = 0; r < last; ++r) __builtin_memcpy(dst + 3 * r, src + of_row[r], 4);
+    move_atom<V, 2>(dst + 3 * last, src + of_row[last], 3);
+    flow<V>(*p.outflow, 3 * p.rows);
+  }
+  run_atoms_by<V, 2>(p, p.columns - 1);
+}
+
+template <class V>
+void run_atoms(const Panel& p) {
+  if (p.atom == 3) return run_threes<V>(p);
+  if (p.atom <= 8) return run_atoms_by<V, 4>(p);
+  if (p.atom <= 16) return run_atoms_by<V, 8>(p);
+  if (p.atom <= 32) return run_atoms_by<V, 16>(p);
+  return run_atoms_by<V, 64>(p);
+}
+
 }  // namespace infini::cpu

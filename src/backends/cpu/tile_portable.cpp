@@ -16,6 +16,12 @@ void run_panel_plain(const Panel& p) {
   }
 }
 
+void run_atoms_plain(const Panel& p) {
+  for (int64_t c = 0; c < p.columns; ++c)
+    for (int r = 0; r < p.rows; ++r)
+      std::memcpy(p.dst + p.column(c) + r * p.atom, p.src + c * p.atom + p.row(r), static_cast<size_t>(p.atom));
+}
+
 template <int word>
 PanelKernels plain() {
   return {run_panel_plain<word>, run_panel_plain<word>, nullptr, nullptr, nullptr, nullptr};
@@ -58,6 +64,7 @@ PanelKernels offered_kernels(Isa level, int word) {
 PanelKernels panel_kernels(Isa level, int word) {
   PanelKernels kernels = offered_kernels(level, word);
   if (kernels.packed == nullptr) kernels.packed = kernels.cached;
+  if (kernels.atoms == nullptr) kernels.atoms = run_atoms_plain;
   if (kernels.finish == nullptr) kernels.begin = [](Outflow&) {}, kernels.finish = finish_plain;
   return kernels;
 }

@@ -125,6 +125,7 @@ PanelKernels skewed_panel_kernels_of() {
   kernels.skewed = run_skewed<V, word>;
   kernels.skewed_pairs = run_skewed_pairs<V, word>;
   kernels.packed = run_packed<V, word>;
+  kernels.atoms = run_atoms<V>;
   kernels.begin = begin_run<V>;
   kernels.finish = finish_outflow<V>;
   return kernels;
