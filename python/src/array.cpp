@@ -194,17 +194,24 @@ void read_dlpack(Array& array, const char* name, Call& call) {
   open_capsule(array, capsule, name);
 }
 
+PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+
 // Whether object.name() is true.
-bool says(nb::handle object, const char* name) { return nb::cast<bool>(object.attr(name)()); }
+bool says(nb::handle object, PyObject* name) {
+  const nb::object answer = nb::steal(PyObject_CallMethodNoArgs(object.ptr(), name));
+  if (!answer) nb::raise_python_error();
+  return answer.ptr() == Py_True;
+}
 
 // Refuses tensors that a backward pass will ask for, and those whose elements are not what lies in memory.
 void require_plain_torch(const Array& array, const char* name) {
-  static PyObject* const attribute = PyUnicode_InternFromString("requires_grad");
-  const nb::object wanted = nb::steal(PyObject_GetAttr(array.object.ptr(), attribute));
-  if (wanted.ptr() == Py_True && says(nb::module_::import_("torch"), "is_grad_enabled"))
+  static PyObject *const requires_grad = interned("requires_grad"), *const is_grad_enabled = interned("is_grad_enabled"),
+                         *const is_conj = interned("is_conj"), *const is_neg = interned("is_neg");
+  const nb::object wanted = nb::steal(PyObject_GetAttr(array.object.ptr(), requires_grad));
+  if (wanted.ptr() == Py_True && says(nb::module_::import_("torch"), is_grad_enabled))
     fail_value(name, " requires a gradient, which infini does not compute: use detach() or torch.no_grad()");
   const bool is_complex = array.element.code == dlpack::complex, is_real = array.element.code == dlpack::floating;
-  if ((is_complex && says(array.object, "is_conj")) || ((is_complex || is_real) && says(array.object, "is_neg")))
+  if ((is_complex && says(array.object, is_conj)) || ((is_complex || is_real) && says(array.object, is_neg)))
     fail_value(name, " is a conjugated or negated view, whose elements do not exist yet: use resolve_conj() or resolve_neg()");
 }
 

@@ -18,8 +18,6 @@ namespace {
 using infinicore::Shape;
 using infinicore::Tensor;
 
-constexpr double products_worth_unlocking = 1 << 16;
-
 Hold hold() {
   return infinicore::context::isGraphRecording() ? Hold::tensor : Hold::caller;
 }
@@ -181,12 +179,52 @@ Product product_of(const Array& a, const Array& b, Hold hold) {
   return product;
 }
 
-void run_product(const Product& product, const Array& out, double alpha, double beta) {
+void run_product(const Product& product, const Array& out, float alpha, float beta) {
   if (!can_convert(out)) fail_type("out has strides that are no multiple of its elements' size");
   const Tensor c = product.widened(to_tensor(out, hold()));
-  const double work = static_cast<double>(out.count()) * static_cast<double>(product.a->shape().back());
-  const Unlocked unlocked(out.device != infinicore::Device::cpu() || work >= products_worth_unlocking);
-  infinicore::op::matmul_(c, product.a, product.b, static_cast<float>(alpha), static_cast<float>(beta));
+  const Unlocked unlocked(worth_unlocking(out, static_cast<int64_t>(product.a->shape().back())));
+  infinicore::op::matmul_(c, product.a, product.b, alpha, beta);
+}
+
+// Whether neither a recording nor the order of two streams asks for tensors.
+bool is_plain(const Array& dst, const Array& src, const Call& call) {
+  return dst.device == src.device && hold() == Hold::caller &&
+         (!call.has_own || dst.device == infinicore::Device::cpu());
+}
+
+// Two matrices, most often.
+bool try_prepared(const Array& c, const Array& a, const Array& b, float alpha, float beta, const Call& call) {
+  return c.rank == 2 && a.rank == 2 && b.rank == 2 && is_plain(c, a, call) && is_plain(c, b, call) &&
+         run_prepared_gemm(c, a, b, alpha, beta, stream_for(call, c.device));
+}
+
+nb::object matmul_into(const Array& a, const Array& b, nb::object out, float alpha, float beta, Call& call) {
+  const Array c = read_array(out, "out", call);
+  require_writable(c, "out");
+  if (try_prepared(c, a, b, alpha, beta, call)) return out;
+  const StreamScope scope(call);
+  note_recorded(call);
+  run_product(product_of(a, b, hold()), c, alpha, beta);
+  return out;
+}
+
+nb::object matmul_fresh(const Array& a, const Array& b, float alpha, Call& call) {
+  if (a.rank == 2 && b.rank == 2 && a.shape[1] == b.shape[0]) {
+    const int64_t shape[] = {a.shape[0], b.shape[1]};
+    Fresh made = make_fresh(a, shape, 2, call);
+    if (try_prepared(made.array, a, b, alpha, 0, call)) return made.take();
+    const StreamScope scope(call);
+    note_recorded(call);
+    run_product(product_of(a, b, hold()), made.array, alpha, 0);
+    return made.take();
+  }
+  const StreamScope scope(call);
+  note_recorded(call);
+  const Product product = product_of(a, b, hold());
+  const std::vector<int64_t> shape = product.shape();
+  Fresh made = make_fresh(a, shape.data(), static_cast<int>(shape.size()), call);
+  run_product(product, made.array, alpha, 0);
+  return made.take();
 }
 
 }  // namespace
@@ -195,9 +233,7 @@ void copy_arrays(const Array& dst, const Array& src, const Call& call) {
   require_writable(dst, "dst");
   if (!dst.element.same_as(src.element))
     fail_type("dst is ", dst.element.name(), ", src is ", src.element.name(), "; infini.copy does not convert");
-  const bool plain = dst.device == src.device && hold() == Hold::caller;
-  if (plain && (!call.has_own || dst.device == infinicore::Device::cpu()))
-    return run_prepared_copy(dst, src, stream_for(call, dst.device));
+  if (is_plain(dst, src, call)) return run_prepared_copy(dst, src, stream_for(call, dst.device));
   const StreamScope scope(call);
   note_recorded(call);
   auto [y, x] = to_words(dst, src, hold());
@@ -215,22 +251,10 @@ nb::object copy(nb::object dst, nb::handle src) {
 nb::object matmul(nb::handle a, nb::handle b, nb::object out, double alpha, double beta) {
   Call call;
   const Array left = read_array(a, "a", call), right = read_array(b, "b", call);
-  if (!out.is_none()) {
-    const Array to = read_array(out, "out", call);
-    require_writable(to, "out");
-    const StreamScope scope(call);
-    note_recorded(call);
-    run_product(product_of(left, right, hold()), to, alpha, beta);
-    return out;
-  }
+  const auto scale = static_cast<float>(alpha), keep = static_cast<float>(beta);
+  if (!out.is_none()) return matmul_into(left, right, out, scale, keep, call);
   if (beta != 0) fail_value("beta is ", beta, " but there is no out whose elements it could multiply");
-  const StreamScope scope(call);
-  note_recorded(call);
-  const Product product = product_of(left, right, hold());
-  const std::vector<int64_t> shape = product.shape();
-  Fresh made = make_fresh(left, shape.data(), static_cast<int>(shape.size()), call);
-  run_product(product, made.array, alpha, 0);
-  return made.take();
+  return matmul_fresh(left, right, scale, call);
 }
 
 void bind_functions(nb::module_& module) {

@@ -1,7 +1,9 @@
-// Copies that were made before: found by their layouts and run through the C API, with no tensor in between.
+// Copies and products that were made before: found by their layouts and run through the C API.
 #include "prepared.h"
 
 #include <cstring>
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "convert.h"
@@ -13,6 +15,7 @@ namespace infini::python {
 namespace {
 
 namespace context = infinicore::context;
+using infinicore::Tensor;
 
 void require_success(infiniStatus_t status) {
   if (status != INFINI_STATUS_SUCCESS) [[unlikely]]
@@ -21,16 +24,17 @@ void require_success(infiniStatus_t status) {
 
 // All that the preparation depends on, as plain numbers.
 struct Key {
-  int64_t words[1 + 4 * max_rank];
+  int64_t words[3 * (2 + 2 * max_rank)];
   size_t count = 0;
   uint64_t hash = 0;
 
-  Key(const Array& dst, const Array& src) {
-    add(static_cast<int64_t>(dst.device.getType()) | static_cast<int64_t>(dst.device.getIndex()) << 8 |
-        static_cast<int64_t>(dst.rank) << 24 | static_cast<int64_t>(src.rank) << 32 | dst.itemsize << 40);
-    for (const Array* side : {&dst, &src}) {
-      for (int i = 0; i < side->rank; ++i) add(side->shape[i]);
-      for (int i = 0; i < side->rank; ++i) add(side->steps[i]);
+  explicit Key(std::initializer_list<const Array*> arrays) {
+    for (const Array* array : arrays) {
+      add(static_cast<int64_t>(array->device.getType()) | static_cast<int64_t>(array->device.getIndex()) << 8);
+      add(array->rank | static_cast<int64_t>(array->element.code) << 8 | int64_t{array->element.swapped} << 16 |
+          array->itemsize << 24);
+      for (int i = 0; i < array->rank; ++i) add(array->shape[i]);
+      for (int i = 0; i < array->rank; ++i) add(array->steps[i]);
     }
   }
   bool operator==(const std::vector<int64_t>& other) const {
@@ -45,49 +49,83 @@ struct Key {
   }
 };
 
-class Slot {
+// A fixed number of prepared operators. A key has two places: its own, and the one beside it while that is
+// free; the newest takes what it needs.
+template <class Operator>
+class Cache {
  public:
-  Slot() = default;
-  Slot(const Slot&) = delete;
-  ~Slot() { infiniopDestroyRearrangeDescriptor(copy_); }
-
-  bool holds(const Key& key) const { return copy_ && key == key_; }
-  infiniopRearrangeDescriptor_t copy() const { return copy_; }
-  void fill(const Key& key, const Array& dst, const Array& src) {
-    auto [y, x] = to_words(dst, src, Hold::caller);
-    const infinicore::Tensor spread = x->broadcast_to(y->shape());
-    const CurrentDevice current(dst.device);
-    infiniopRearrangeDescriptor_t made = nullptr;
-    require_success(infiniopCreateRearrangeDescriptor(context::getInfiniopHandle(), &made, y->desc(), spread->desc()));
-    infiniopDestroyRearrangeDescriptor(copy_);
-    copy_ = made;
-    key_.assign(key.words, key.words + key.count);
+  template <class Make>
+  const Operator& get(const Key& key, Make&& make) {
+    Slot &home = slots_[key.hash % size], &beside = slots_[(key.hash % size) ^ 1];
+    if (key == home.key) return home.prepared;
+    if (key == beside.key) return beside.prepared;
+    Slot& chosen = !home.key.empty() && beside.key.empty() ? beside : home;
+    chosen.prepared = make();  // may throw: then the old one stays
+    chosen.key.assign(key.words, key.words + key.count);
+    return chosen.prepared;
   }
 
  private:
-  std::vector<int64_t> key_;
-  infiniopRearrangeDescriptor_t copy_ = nullptr;
+  static constexpr size_t size = 256;
+  struct Slot {
+    std::vector<int64_t> key;
+    Operator prepared;
+  };
+  Slot slots_[size];
 };
 
-// A key has two places; the newer one takes the first that is free, or its own.
-infiniopRearrangeDescriptor_t prepare(const Array& dst, const Array& src) {
-  constexpr size_t count = 256;
-  thread_local Slot slots[count];
-  const Key key(dst, src);
-  Slot &home = slots[key.hash % count], &beside = slots[(key.hash % count) ^ 1];
-  if (home.holds(key)) return home.copy();
-  if (beside.holds(key)) return beside.copy();
-  Slot& chosen = home.copy() && !beside.copy() ? beside : home;
-  chosen.fill(key, dst, src);
-  return chosen.copy();
-}
+struct Copy {
+  std::shared_ptr<InfiniopDescriptor> descriptor;
+
+  static Copy make(const Array& dst, const Array& src) {
+    auto [y, x] = to_words(dst, src, Hold::caller);
+    const Tensor spread = x->broadcast_to(y->shape());
+    const CurrentDevice current(dst.device);
+    infiniopRearrangeDescriptor_t made = nullptr;
+    require_success(infiniopCreateRearrangeDescriptor(context::getInfiniopHandle(), &made, y->desc(), spread->desc()));
+    return {{made, [](auto* old) { infiniopDestroyRearrangeDescriptor(old); }}};
+  }
+};
+
+// The CPU has done its work when it returns: one small workspace serves a thread's products in turn.
+constexpr size_t small_workspace = 1 << 16;
+
+struct Gemm {
+  std::shared_ptr<InfiniopDescriptor> descriptor;  // null: the long way
+  size_t workspace = 0;
+
+  static Gemm make(const Array& c, const Array& a, const Array& b) {
+    if (!can_convert(c) || !can_convert(a) || !can_convert(b)) return {};
+    const Tensor z = to_tensor(c, Hold::caller), x = to_tensor(a, Hold::caller), y = to_tensor(b, Hold::caller);
+    const CurrentDevice current(c.device);
+    infiniopGemmDescriptor_t made = nullptr;
+    if (infiniopCreateGemmDescriptor(context::getInfiniopHandle(), &made, z->desc(), x->desc(), y->desc()) !=
+        INFINI_STATUS_SUCCESS)
+      return {};
+    Gemm gemm{{made, [](auto* old) { infiniopDestroyGemmDescriptor(old); }}};
+    require_success(infiniopGetGemmWorkspaceSize(made, &gemm.workspace));
+    const size_t most = c.device == infinicore::Device::cpu() ? small_workspace : 0;
+    return gemm.workspace <= most ? gemm : Gemm{};
+  }
+};
 
 }  // namespace
 
 void run_prepared_copy(const Array& dst, const Array& src, void* stream) {
-  const infiniopRearrangeDescriptor_t copy = prepare(dst, src);
+  thread_local Cache<Copy> copies;
+  const Copy& copy = copies.get(Key({&dst, &src}), [&] { return Copy::make(dst, src); });
   const Unlocked unlocked(worth_unlocking(dst));
-  require_success(infiniopRearrange(copy, dst.data, src.data, stream));
+  require_success(infiniopRearrange(copy.descriptor.get(), dst.data, src.data, stream));
+}
+
+bool run_prepared_gemm(const Array& c, const Array& a, const Array& b, float alpha, float beta, void* stream) {
+  thread_local Cache<Gemm> products;
+  const Gemm& gemm = products.get(Key({&c, &a, &b}), [&] { return Gemm::make(c, a, b); });
+  if (!gemm.descriptor) return false;
+  alignas(64) thread_local std::byte workspace[small_workspace];
+  const Unlocked unlocked(worth_unlocking(c, a.shape[1]));
+  require_success(infiniopGemm(gemm.descriptor.get(), workspace, gemm.workspace, c.data, a.data, b.data, alpha, beta, stream));
+  return true;
 }
 
 }  // namespace infini::python

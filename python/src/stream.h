@@ -43,9 +43,12 @@ class CurrentDevice {
   infinicore::Device before_;
 };
 
-// Work below some bytes is over before another thread could have used the GIL.
-inline bool worth_unlocking(const Array& dst) {
-  return dst.device != infinicore::Device::cpu() || dst.count() * dst.itemsize >= 1 << 16;
+// Work below some bytes or products (`depth` for each element) is over before another thread could have used
+// the GIL.
+inline bool worth_unlocking(const Array& dst, int64_t depth = 0) {
+  if (dst.device != infinicore::Device::cpu()) return true;
+  const int64_t count = dst.count();
+  return count * dst.itemsize >= 1 << 16 || static_cast<double>(count) * static_cast<double>(depth) >= 1 << 16;
 }
 
 // Without the GIL for as long as it lives, if that is wanted.

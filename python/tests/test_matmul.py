@@ -78,6 +78,17 @@ def test_fields_of_records():
     assert np.array_equal(infini.matmul(records["value"], dense.T), dense @ dense.T)
 
 
+def test_equal_layouts_of_other_elements_are_other_problems():
+    a, b = np.ones((8, 8), "f4"), np.ones((8, 8), "i4")
+    for _ in range(2):
+        assert np.all(infini.matmul(a, a) == 8)
+        for other in (a.astype(">f4"), b, np.zeros((8, 8), "V4")):
+            with pytest.raises(TypeError):
+                infini.matmul(other, other)
+            with pytest.raises(TypeError):
+                infini.matmul(a, other)
+
+
 def test_what_is_refused():
     a = np.ones((2, 3), "f4")
     with pytest.raises(ValueError, match=r"a is \[2, 3\], b is \[2, 3\]"):
