@@ -54,14 +54,19 @@ double whole_lines(const Runs& runs, int64_t line) {
 
 }  // namespace
 
+double source_traffic(const RearrangePlan& plan, int64_t line) {
+  if (plan.atom_bytes == 0) return 0;
+  const Runs src = runs_of(plan, line, [](const Loop& loop) { return loop.src_step; });
+  return static_cast<double>(line) * src.count * touched_lines(src, line);
+}
+
 MemoryTraffic memory_traffic(const RearrangePlan& plan, int64_t line) {
   if (plan.atom_bytes == 0) return {};
-  const Runs src = runs_of(plan, line, [](const Loop& loop) { return loop.src_step; });
   const Runs dst = runs_of(plan, line, [](const Loop& loop) { return loop.dst_step; });
   const auto bytes = static_cast<double>(line);
   const double touched = touched_lines(dst, line);
-  return {.read = bytes * (src.count * touched_lines(src, line) +
-                           dst.count * (touched - std::min(touched, whole_lines(dst, line)))),
+  return {.read = source_traffic(plan, line) +
+                  bytes * dst.count * (touched - std::min(touched, whole_lines(dst, line))),
           .written = bytes * dst.count * touched};
 }
 

@@ -15,4 +15,7 @@ struct MemoryTraffic {
 // places in a line where a run can begin.
 MemoryTraffic memory_traffic(const RearrangePlan& plan, int64_t line);
 
+// The part of it that src takes: bytes of the lines that hold a byte of src.
+double source_traffic(const RearrangePlan& plan, int64_t line);
+
 }  // namespace infini

@@ -79,6 +79,8 @@ TEST(MemoryTraffic, IsNearACountOverRandomLayouts) {
     const auto read = static_cast<double>(64 * (static_cast<int64_t>(lines.src.size()) + partial));
     const auto written = static_cast<double>(64 * lines.dst.size());
     const MemoryTraffic traffic = memory_traffic(plan, 64);
+    const auto source = static_cast<double>(64 * lines.src.size());
+    EXPECT_NEAR(source, source_traffic(plan, 64), 0.1 * source + 256) << harness::to_text(problem);
     EXPECT_NEAR(read, traffic.read, 0.1 * read + 256) << harness::to_text(problem);
     EXPECT_NEAR(written, traffic.written, 128) << harness::to_text(problem);
   }

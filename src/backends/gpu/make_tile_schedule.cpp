@@ -2,14 +2,8 @@
 #include "backends/gpu/make_tile_schedule.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <sstream>
 #include <vector>
-
-#include "backends/gpu/tile_cost.h"
-#include "backends/gpu/tile_layout.h"
-#include "base/checked.h"
 
 namespace infini::gpu {
 namespace {
@@ -21,35 +15,28 @@ bool same_shape(const UnitNest& nest, const TileShape& a, const TileShape& b) {
          std::equal(a.in_run, a.in_run + nest.depth, b.in_run);
 }
 
-void consider(const UnitNest& nest, const TileShape& shape, const DeviceModel& model,
-              std::optional<TileSchedule>& best, double& best_cost) {
-  const auto schedule = lay_out_tile(nest, shape, model);
-  if (!schedule) return;
-  const double cost = cost_of_tiles(*schedule, nest);
-  if (cost >= best_cost) return;
-  best_cost = cost;
-  best = schedule;
-}
-
 }  // namespace
 
-std::optional<TileSchedule> make_tile_schedule(const UnitNest& nest, const DeviceModel& model) {
-  std::optional<TileSchedule> best;
+BestTile make_tile_schedule(const UnitNest& nest, const DeviceModel& model) {
+  // The usual sizes first: the better the best so far, the fewer layouts of others are looked at.
+  constexpr int64_t targets[] = {512, 256, 1024, 128, 2048, 64, 4096, 32, 8192, 16384, 32768};
+  BestTile best;
   std::vector<TileShape> seen;
-  double best_cost = std::numeric_limits<double>::infinity();
-  for (int64_t run = 32; run <= model.tile_bytes; run *= 2) {
-    for (int64_t row = 32; row <= model.tile_bytes; row *= 2) {
-      TileShape shape = grow_tile(nest, run, row);
-      if (shape.units * nest.unit > model.tile_bytes * 5 / 4) continue;
+  const SrcOrder order(nest);
+  const int64_t most_bytes = int64_t{model.tile_bytes} * 5 / 4;
+  for (const int64_t run : targets) {
+    for (const int64_t row : targets) {
+      TileShape shape = grow_tile(nest, order, run, row);
+      if (shape.units * nest.unit > most_bytes) continue;
       if (std::any_of(seen.begin(), seen.end(),
                       [&](const TileShape& other) { return same_shape(nest, shape, other); }))
         continue;
       seen.push_back(shape);
       do {
         TileShape stacked = shape;
-        consider(nest, shape, model, best, best_cost);
-        if (stack_tiles(nest, stacked, model.tile_bytes * 5 / 4 / nest.unit))
-          consider(nest, stacked, model, best, best_cost);
+        lay_out_tile(nest, shape, model, best);
+        if (stack_tiles(nest, stacked, most_bytes / nest.unit))
+          lay_out_tile(nest, stacked, model, best);
       } while (demote_row_loop(nest, shape));
     }
   }

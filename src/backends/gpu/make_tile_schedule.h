@@ -1,17 +1,15 @@
 // Making tile schedules: pure host code.
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "backends/gpu/tile_schedule.h"
-#include "backends/gpu/tile_shape.h"
+#include "backends/gpu/tile_layout.h"
 
 namespace infini::gpu {
 
 // The schedule of the cheapest tile for this nest; none when no tile fits the device, or when there
 // are more tiles than a grid holds.
-std::optional<TileSchedule> make_tile_schedule(const UnitNest& nest, const DeviceModel& model);
+BestTile make_tile_schedule(const UnitNest& nest, const DeviceModel& model);
 
 // For people: "tile of 64 runs × 256 B from 64 rows × 256 B, ..."
 std::string to_string(const TileSchedule& schedule);

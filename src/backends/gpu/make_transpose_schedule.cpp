@@ -2,12 +2,11 @@
 #include "backends/gpu/make_transpose_schedule.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
 
-#include "backends/gpu/tile_cost.h"
+#include "backends/gpu/transpose_cost.h"
 #include "base/checked.h"
 
 namespace infini::gpu {
@@ -39,15 +38,14 @@ class Maker {
     grow_chains();
     const int64_t least = std::min(64, model_.tile_bytes / 64);
     if (run_bytes() < least || row_bytes() < least) return false;
+    choose_ends();
     choose_shape();
-    if (ceil_div(s.stretch * int64_t{nest_.unit} + vector_bytes, int64_t{vector_bytes}) >
-        transpose_threads)
-      return false;
-    lay_images();
-    return lay_grid() && lay_shared();
+    const bool fits = lay_out();
+    find_better(fits);
+    return best_cost_ < std::numeric_limits<double>::infinity();
   }
 
-  TransposeSchedule s{};
+  TransposeSchedule best{};
 
  private:
   enum class Use : uint8_t { grid, position, column };
@@ -137,7 +135,9 @@ class Maker {
     return bytes / model_.tile_bytes;
   }
 
-  void choose_shape() {
+  // How rows and runs begin and end, and what follows from it.
+  void choose_ends() {
+    s.unit = nest_.unit;
     s.rows_even = row_bytes() % vector_bytes == 0 &&
                   even(Use::column, [](const Loop& loop) { return loop.src_step; });
     const auto dst_step = [](const Loop& loop) { return loop.dst_step; };
@@ -145,6 +145,11 @@ class Maker {
     s.by_words = nest_.unit < 4 && s.rows_even && runs_even && columns_ % (4 / nest_.unit) == 0;
     s.skew = runs_even ? vector_bytes : sector_bytes;
     s.lead_rows = runs_even ? 0 : s.skew / static_cast<uint32_t>(nest_.unit) - 1;
+    whole_run_ = round_up(run_bytes() + s.lead_rows * int64_t{nest_.unit}, int64_t{vector_bytes});
+  }
+
+  // What is usually best.
+  void choose_shape() {
     // Bytes of an image's row times bytes of a window.
     const bool dear = rows_are_dear(), larger = dear || windows_are_short();
     // Rows in many places are read whole, one block after another, before the next ones.
@@ -159,16 +164,55 @@ class Maker {
     if (s.lead_rows > 0) run = std::max(run, skewed_window(image));
     if (row_bytes() <= 2 * image && row_bytes() * run <= area * 4 / 3) image = row_bytes();
     image = even_part(row_bytes(), image, s.rows_even ? sector_bytes : nest_.unit);
-    const int64_t whole_run =
-        round_up(run_bytes() + s.lead_rows * int64_t{nest_.unit}, int64_t{vector_bytes});
-    if (whole_run < run) {
-      const int64_t most = std::min(int64_t{1} << floor_log2(area / whole_run), longest_image);
+    if (whole_run_ < run) {
+      const int64_t most = std::min(int64_t{1} << floor_log2(area / whole_run_), longest_image);
       image = even_part(row_bytes(), most, s.rows_even ? sector_bytes : nest_.unit);
     }
-    run = even_part(whole_run, run, vector_bytes);
+    run = even_part(whole_run_, run, vector_bytes);
     image = std::min(image, fitting_image(run / nest_.unit + s.lead_rows));
+    set_shape(run, image);
+  }
+
+  void set_shape(int64_t run, int64_t image) {
     s.window = static_cast<uint32_t>(run / nest_.unit);
     s.stretch = static_cast<uint32_t>(std::min(image, row_bytes()) / nest_.unit);
+  }
+
+  // Other shapes, where the model of a processor says that one is cheaper. (Of words it knows too
+  // little.)
+  void find_better(bool fits) {
+    constexpr int64_t sizes[] = {64, 96, 128, 192, 256, 320, 384, 512, 768, 1024};
+    const double habit = s.lead_rows > 0 ? 0.96 : 0.88;  // what is usually best, when in doubt
+    if (fits) keep_if_cheaper(habit);
+    if (s.by_words) return;
+    for (const int64_t window : sizes) {
+      for (const int64_t image : sizes) {
+        const int64_t bytes = std::min(window, whole_run_) * std::min(image, row_bytes());
+        if (bytes < 4096 * nest_.unit || bytes > 2 * int64_t{model_.tile_bytes} * nest_.unit)
+          continue;
+        set_shape(std::min(window, whole_run_), image);
+        if (lay_out()) keep_if_cheaper(1);
+        if (image >= row_bytes()) break;
+      }
+      if (window >= whole_run_) break;
+    }
+  }
+
+  bool lay_out() {
+    if (ceil_div(s.stretch * int64_t{nest_.unit} + vector_bytes, int64_t{vector_bytes}) >
+        transpose_threads)
+      return false;
+    lay_images();
+    return lay_grid() && lay_shared();
+  }
+
+  void keep_if_cheaper(double factor) {
+    const BlockWork work = work_of(s);
+    if (factor * cost_of_block(work, 1, nest_) >= best_cost_) return;
+    const double cost = factor * cost_of_block(work, bank_conflicts(s), nest_);
+    if (cost >= best_cost_) return;
+    best = s;
+    best_cost_ = cost;
   }
 
   int64_t window_beside(int64_t area, int64_t image) const {
@@ -243,6 +287,7 @@ class Maker {
     const int64_t windows = ceil_div(positions_ + s.lead_rows, int64_t{s.window});
     const int64_t stretches = ceil_div(columns_, int64_t{s.stretch});
     int64_t tiles = 1;
+    s.grid_depth = 0;
     const auto grow = [&](int64_t extent) {
       return checked_mul(tiles, extent, tiles) && tiles <= grid_limit;
     };
@@ -266,7 +311,7 @@ class Maker {
         int64_t{transpose_image(s, transpose_rows(s))} + 3 * vector_bytes, int64_t{vector_bytes}));
     s.runs_at = s.rows_at + (s.position_depth > 1 ? transpose_rows(s) * sizeof(int64_t) : 0);
     s.shared_bytes = s.runs_at + (s.column_depth > 1 ? s.stretch * sizeof(int64_t) : 0);
-    s.unit = nest_.unit;
+    s.whole_lines = nest_.whole_lines;
     s.positions = static_cast<uint32_t>(positions_);
     s.columns = static_cast<uint32_t>(columns_);
     s.dst_offset = nest_.dst_offset;
@@ -281,7 +326,9 @@ class Maker {
   bool bases_aligned_;
   int first_column_ = -1;
   Use use_[max_rank + 1];
-  int64_t positions_ = 1, columns_ = 1;
+  int64_t positions_ = 1, columns_ = 1, whole_run_ = 0;
+  TransposeSchedule s{};
+  double best_cost_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace
@@ -291,23 +338,7 @@ std::optional<TransposeSchedule> make_transpose_schedule(const UnitNest& nest,
                                                          bool bases_aligned) {
   Maker maker(nest, model, bases_aligned);
   if (!maker.make()) return std::nullopt;
-  return maker.s;
-}
-
-double cost_of_transpose(const TransposeSchedule& s, const UnitNest& nest) {
-  constexpr double place = 18, threads = transpose_threads;  // as in tile_cost.cpp
-  const double unit = s.unit, units = vector_bytes / unit;
-  const double row = s.stretch * unit + (s.rows_even ? 0 : 0.75 * sector_bytes) + place;
-  const double run = s.window * unit + (s.lead_rows > 0 ? 8 : 0) + place;
-  const double rows = transpose_rows(s), vectors = s.window / units * s.stretch;
-  const double gather = s.by_words ? 26 : units * (unit < 4 ? 3 : 2) + 16;
-  const double turn = s.lead_rows > 0 && s.column[0].step % sector_bytes != 0 ? 8 * units : 0;
-  const double loads = rows * std::ceil(row / vector_bytes) * 20;
-  const double stores = std::ceil(vectors / threads) * threads * (gather + turn);
-  return cost_of_blocks({s.window * s.stretch * unit, rows * row + s.stretch * run,
-                         (loads + stores) / 32 + threads / 32 * 200,
-                         static_cast<double>(s.shared_bytes), static_cast<double>(s.tiles)},
-                        nest);
+  return maker.best;
 }
 
 std::string to_string(const TransposeSchedule& s) {

@@ -9,14 +9,11 @@
 
 namespace infini::gpu {
 
-// None when dst's runs or src's rows are short, or when they need the same loop. bases_aligned: both
-// sides' first elements will lie at multiples of 16 bytes.
+// None when dst's runs or src's rows are short, or when they need the same loop. bases_aligned:
+// both sides' first elements will lie at multiples of 16 bytes.
 std::optional<TransposeSchedule> make_transpose_schedule(const UnitNest& nest,
                                                          const DeviceModel& model,
                                                          bool bases_aligned);
-
-// As cost_of_tiles(): by it the two kinds are compared.
-double cost_of_transpose(const TransposeSchedule& schedule, const UnitNest& nest);
 
 std::string to_string(const TransposeSchedule& schedule);
 

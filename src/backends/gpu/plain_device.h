@@ -71,7 +71,9 @@ inline Status divide_memory_evenly(const void*) { return success; }
 
 #ifdef SIMT_EMULATOR
 inline unsigned char* shared_memory() { return static_cast<unsigned char*>(simtSharedMemory()); }
-inline void stage_vector(void* shared, const void* global) { simtStageVector(shared, global); }
+inline void stage_vector(void* shared, const void* global, bool = true) {
+  simtStageVector(shared, global);
+}
 inline void stage_wait() { simtStageWait(); }
 inline void let_successor_start() {}
 inline void wait_when_known(uint32_t) { simtWaitForPredecessor(); }
@@ -81,7 +83,7 @@ __device__ inline unsigned char* shared_memory() {
   extern __shared__ uint4 shared[];
   return reinterpret_cast<unsigned char*>(shared);
 }
-__device__ inline void stage_vector(void* shared, const void* global) {
+__device__ inline void stage_vector(void* shared, const void* global, bool = true) {
   *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
 }
 __device__ inline void stage_wait() {}

@@ -2,34 +2,31 @@
 #include "backends/gpu/rearrange.h"
 
 #include <climits>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "backends/gpu/device.h"
 #include "backends/gpu/prepared.cuh"
-#include "backends/gpu/tile_cost.h"
+#include "backends/gpu/transpose_cost.h"
 #include "contract/candidate.h"
 
 namespace infini::gpu {
 namespace {
-
-struct BestTiles {
-  std::optional<TileSchedule> schedule;
-  double cost = std::numeric_limits<double>::infinity();
-};
 
 // A candidate's context: the device, and what the base pointers allow.
 struct Context {
   const DeviceFacts& facts;
   int max_unit;        // the widest unit
   bool bases_aligned;  // both sides' first elements lie at multiples of 16 bytes
-  mutable std::optional<BestTiles> tiles = std::nullopt;  // several candidates ask for them
+  mutable std::optional<BestTile> tiles = std::nullopt;  // several candidates ask for them
 };
 
 UnitNest nest_of(const Context& context, const RearrangePlan& plan) {
   return make_unit_nest(plan, context.max_unit);
 }
+
+// Where gathering is dear, larger tiles pay: what a block prepares serves more bytes.
+constexpr int64_t most_tile_bytes = tile_bytes * 4 / 3;
 
 // Every processor should get some tiles.
 DeviceModel model_for(const Context& context, const RearrangePlan& plan, int64_t most_bytes) {
@@ -46,15 +43,11 @@ bool has_runs(const Context& context, const RearrangePlan& plan) {
   return nest.depth > 0 && nest.loops[nest.depth - 1].dst_step == nest.unit;
 }
 
-// Where gathering is dear, larger tiles pay: what a block prepares serves more bytes.
-const BestTiles& best_tiles(const Context& context, const RearrangePlan& plan) {
+const BestTile& best_tiles(const Context& context, const RearrangePlan& plan) {
   if (context.tiles) return *context.tiles;
-  BestTiles& best = context.tiles.emplace();
-  const UnitNest nest = nest_of(context, plan);
-  if (!has_runs(context, plan)) return best;
-  for (const int64_t most : {tile_bytes, tile_bytes * 4 / 3})
-    if (const auto tiles = make_tile_schedule(nest, model_for(context, plan, most)))
-      if (const double cost = cost_of_tiles(*tiles, nest); cost < best.cost) best = {tiles, cost};
+  BestTile& best = context.tiles.emplace();
+  if (has_runs(context, plan))
+    best = make_tile_schedule(nest_of(context, plan), model_for(context, plan, most_tile_bytes));
   return best;
 }
 
@@ -83,11 +76,15 @@ std::unique_ptr<Prepared> make_copy(const Context&, const RearrangePlan& plan) {
   return plan.depth == 0 ? std::make_unique<Copy>(plan) : nullptr;
 }
 
-// Short rows at odd places are better gathered into long runs by tiles.
+// Short rows at odd places are often better gathered into long runs by tiles: shifted, their ends
+// are dear, the more so the smaller the units.
 bool has_long_rows(const Context& context, const RearrangePlan& plan) {
-  return (plan.atom_bytes >= 512 ||
-          (plan.atom_bytes >= 64 && nest_of(context, plan).unit == vector_bytes)) &&
-         !tiles_repeat(context, plan);
+  if (plan.atom_bytes < 64) return false;
+  const int unit = nest_of(context, plan).unit;
+  if (plan.atom_bytes >= 512 || unit == vector_bytes) return !tiles_repeat(context, plan);
+  const double ends = unit == 1 ? 140 : unit == 2 ? 60 : 10;
+  return best_tiles(context, plan).cost >
+         1.1 * copy_cost * (1 + ends / static_cast<double>(plan.atom_bytes));
 }
 
 std::unique_ptr<Prepared> make_rows(const Context& context, const RearrangePlan& plan) {
@@ -112,11 +109,13 @@ std::optional<TransposeSchedule> transpose_for(const Context& context, const Rea
                                  context.bases_aligned);
 }
 
-// Short runs that lie side by side are better written as one.
+// Short runs that lie side by side are better written as one. In doubt tiles are dearer than the
+// model of a processor says, the more so beside words.
 bool transposes_well(const Context& context, const RearrangePlan& plan) {
   const auto schedule = transpose_for(context, plan);
-  return schedule && best_tiles(context, plan).cost >=
-                         0.9 * cost_of_transpose(*schedule, nest_of(context, plan));
+  return schedule &&
+         best_tiles(context, plan).cost >= (schedule->by_words ? 0.78 : 0.88) *
+                                               cost_of_transpose(*schedule, nest_of(context, plan));
 }
 
 std::unique_ptr<Prepared> make_transpose(const Context& context, const RearrangePlan& plan) {
@@ -125,7 +124,7 @@ std::unique_ptr<Prepared> make_transpose(const Context& context, const Rearrange
 }
 
 std::unique_ptr<Prepared> make_tiles(const Context& context, const RearrangePlan& plan) {
-  const BestTiles& best = best_tiles(context, plan);
+  const BestTile& best = best_tiles(context, plan);
   return best.schedule ? std::make_unique<Tiles>(*best.schedule, context.facts.early_launch)
                        : nullptr;
 }

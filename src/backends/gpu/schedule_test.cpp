@@ -38,7 +38,7 @@ std::string judge(const harness::RearrangeProblem& problem, int max_unit,
   const int unit = std::min(max_unit, allowed_unit(plan, dst_at, src_at));
   const UnitNest nest = make_unit_nest(plan, unit);
   std::string fault;
-  if (const auto tile = make_tile_schedule(nest, model)) {
+  if (const auto tile = make_tile_schedule(nest, model).schedule) {
     fault = run_once(plan, *tile, dst_at, src_at);
     if (!fault.empty()) return "tile: " + fault + "\n" + to_string(*tile);
   }
@@ -141,8 +141,8 @@ TEST(Schedules, KeepTheLawOnPlanesAndOddTranspositions) {
   }
 }
 
-// What random layouts seldom have: repeated elements and blocks, short runs side by side, few planes
-// at odd pitches and flipped, gaps.
+// What random layouts seldom have: repeated elements and blocks, short runs side by side, few
+// planes at odd pitches and flipped, gaps.
 TEST(Schedules, KeepTheLawOnRepeatsAndShortRuns) {
   harness::Random random(17);
   const char* const dtypes[] = {"u8", "f16", "f32", "f64"};
@@ -226,7 +226,7 @@ TEST(Schedules, TransposesAreConflictFree) {
     const auto problem =
         harness::parse_rearrange(std::string("rearrange ") + dtype + " 4096x4096 perm=1,0");
     const auto plan = make_rearrange_plan(problem.dst, problem.src);
-    const auto tile = make_tile_schedule(make_unit_nest(plan, 16), DeviceModel{});
+    const auto tile = make_tile_schedule(make_unit_nest(plan, 16), DeviceModel{}).schedule;
     ASSERT_TRUE(tile) << dtype;
     EXPECT_LE(bank_conflicts(*tile), 2) << to_string(*tile);
     EXPECT_GE(tile->gather, Gather::linear) << to_string(*tile);
@@ -235,10 +235,44 @@ TEST(Schedules, TransposesAreConflictFree) {
   }
 }
 
+// Rows of 6 bytes, 134 apart: lines would be four times as many bytes as sectors.
+TEST(Schedules, SparseRowsAreFetchedBySectors) {
+  const auto lines = [](const char* text) {
+    const auto problem = harness::parse_rearrange(text);
+    const auto plan = make_rearrange_plan(problem.dst, problem.src);
+    return make_tile_schedule(make_unit_nest(plan, 16), DeviceModel{}).schedule.value().whole_lines;
+  };
+  EXPECT_FALSE(lines("rearrange f16 8x3x2144 src=143648,-1,67"));
+  EXPECT_TRUE(lines("rearrange f16 8x3x2144 src=6432,-1,3"));
+  EXPECT_TRUE(lines("rearrange f32 300x200 perm=1,0"));
+}
+
+// What the search does not look at, because it cannot be cheaper than the best so far, is not.
+TEST(Schedules, TheSearchOverlooksNothing) {
+  harness::Random random(5);
+  for (int i = 0; i < 60; ++i) {
+    const auto problem = harness::random_dense_problem(random, 1 << 24);
+    const auto plan = make_rearrange_plan(problem.dst, problem.src);
+    const UnitNest nest = make_unit_nest(plan, 16);
+    if (nest.depth == 0 || nest.loops[nest.depth - 1].dst_step != nest.unit) continue;
+    const DeviceModel model{};
+    const double found = make_tile_schedule(nest, model).cost;
+    for (int64_t run = 32; run <= model.tile_bytes; run *= 2)
+      for (int64_t row = 32; row <= model.tile_bytes; row *= 2) {
+        const TileShape shape = grow_tile(nest, SrcOrder(nest), run, row);
+        BestTile alone;
+        lay_out_tile(nest, shape, model, alone);
+        if (shape.units * nest.unit <= model.tile_bytes)
+          ASSERT_LE(found, alone.cost * (1 + 1e-12)) << to_text(problem) << "\n"
+                                                     << to_string(*alone.schedule);
+      }
+  }
+}
+
 TEST(Schedules, AFaultIsSeen) {
   const auto problem = harness::parse_rearrange("rearrange f32 40x50 perm=1,0");
   const auto plan = make_rearrange_plan(problem.dst, problem.src);
-  auto tile = *make_tile_schedule(make_unit_nest(plan, 16), DeviceModel{1024, 32768});
+  auto tile = *make_tile_schedule(make_unit_nest(plan, 16), DeviceModel{1024, 32768}).schedule;
   ASSERT_EQ(run_once(plan, tile, 0, 0), "");
   EXPECT_NE(run_once(plan, tile, 2, 0), "");  // a base that the unit does not divide
   tile.grid[0].dst_step += 4;

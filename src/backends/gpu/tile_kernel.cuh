@@ -11,7 +11,7 @@ template <int unit>
 __device__ void load_edge(const TileSchedule& s, unsigned char* to, const char* from,
                           const char* src, int32_t begin, int32_t end) {
   if (from >= src + s.src_begin && from + vector_bytes <= src + s.src_end) {
-    stage_vector(to, from);
+    stage_vector(to, from, s.whole_lines != 0);
   } else {
     for (int k = 0; k < vector_bytes; k += unit)
       if (k >= begin && k < end) store_word<unit>(to + k, load_word<unit>(from + k));
@@ -40,7 +40,7 @@ __device__ void load_rows(const TileSchedule& s, const TilePlace& place, const c
     unsigned char* to = images + origin + row.image;
     for (int32_t at = lane - misalignment(start); at < place.row_bytes; at += stride) {
       if (inside)
-        stage_vector(to + at, start + at);
+        stage_vector(to + at, start + at, s.whole_lines != 0);
       else
         load_edge<unit>(s, to + at, start + at, src, -at, place.row_bytes - at);
     }

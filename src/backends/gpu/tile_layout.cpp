@@ -2,6 +2,7 @@
 #include "backends/gpu/tile_layout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
@@ -37,27 +38,28 @@ int64_t pitch_from(int64_t least, int64_t step) {
 
 class Layouter {
  public:
-  Layouter(const UnitNest& nest, const TileShape& shape, const DeviceModel& model)
+  Layouter(const UnitNest& nest, const TileShape& shape, const DeviceModel& model, BestTile& best)
       : nest_(nest),
         shape_(shape),
         model_(model),
+        best_(best),
         vector_units_(vector_bytes / nest.unit),
         run_cut_(cut_loop(shape.run_order, shape.run_length)),
         row_cut_(cut_loop(shape.row_order, shape.row_length)) {}
 
-  bool make() {
-    if (shape_.row_bytes > model_.shared_bytes || !lay_grid() || !lay_walks()) return false;
+  void make() {
+    if (shape_.row_bytes > model_.shared_bytes || !lay_grid() || !lay_walks()) return;
     count_parts(0);
     count_parts(1);
     s.unit = nest_.unit;
+    s.whole_lines = nest_.whole_lines;
     s.dst_offset = nest_.dst_offset;
     s.src_offset = nest_.src_offset;
     s.src_begin = nest_.src_bytes.begin;
     s.src_end = nest_.src_bytes.end;
-    return lay_images();
+    lie_ = lie_of(s);
+    if (cost_of_block(least_work(), 1, nest_) < best_.cost) lay_images();
   }
-
-  TileSchedule s{};
 
  private:
   // The loop of a chain that the tile takes a part of: only ever the chain's outermost.
@@ -196,8 +198,20 @@ class Layouter {
     return s.table_at <= static_cast<uint32_t>(model_.shared_bytes);
   }
 
-  // Tries pitches and threads until no two threads of a warp want one bank.
-  bool lay_images() {
+  // What any layout of the shape does: its accesses to memory.
+  BlockWork least_work() const {
+    BlockWork work{};
+    work.blocks = s.tiles, work.resident = 1, work.lie = lie_;
+    work.rows = s.rows[0], work.row_bytes = s.row_bytes[0];
+    work.row_step = s.row_depth > 0 ? std::abs(static_cast<double>(s.row[0].step)) : INFINITY;
+    work.runs = s.runs[0], work.repeats = s.repeats[0];
+    work.run_bytes = work.piece = static_cast<double>(s.run_units[0]) * s.unit;
+    work.bytes = work.run_bytes * work.runs * work.repeats;
+    return work;
+  }
+
+  // Tries pitches until none can be better: the next ones differ in bank conflicts alone.
+  void lay_images() {
     s.rows_even = whole_vectors(s.row, s.row_depth);
     const int64_t bytes = s.row_bytes[0];
     for (int i = 0; i < 2; ++i) {
@@ -205,21 +219,10 @@ class Layouter {
       s.row_lanes[i] =
           divisor_of(std::min<int64_t>(ceil_div(touched, int64_t{vector_bytes}), tile_threads));
     }
-    TileSchedule best{};
-    double best_cycles = std::numeric_limits<double>::infinity();
     const bool can_skew = s.run_depth > 0 && row_of_[0] == 0 && vector_units_ > 1;
     const int64_t most = s.rows[0] > 1 ? 4 : 1;
-    for (int64_t n = 0; n < most * (1 + can_skew); ++n) {
-      if (!set_pitches(n / (1 + can_skew), can_skew && n % 2 == 0)) continue;
-      if (!lay_threads()) continue;
-      const double cycles = store_cycles(s);
-      if (cycles >= best_cycles) continue;
-      best_cycles = cycles;
-      best = s;
-      if (bank_conflicts(s) == 1) break;
-    }
-    s = best;
-    return s.shared_bytes > 0;
+    for (int64_t n = 0; n < most * (1 + can_skew); ++n)
+      if (!set_pitches(n / (1 + can_skew), can_skew && n % 2 == 0) || !lay_threads()) return;
   }
 
   // Neighbouring runs lie side by side in the images, in whole words of 4 bytes.
@@ -244,30 +247,47 @@ class Layouter {
     s.unit_image = outer.image;
   }
 
+  // Tries numbers of threads along a run; false when not even perfect banks would make one cheaper
+  // than the best so far.
   bool lay_threads() {
     find_period();
-    const bool linear = s.run_depth <= 1 && runs_aligned(s);
+    const bool linear = s.run_depth <= 1 && lie_.runs != Ends::units;
     const Gather kind =
         linear ? has_columns() ? Gather::columns : Gather::linear : Gather::prepared;
     const int64_t vectors = run_vectors(s), period = s.period.divisor / vector_units_;
-    TileSchedule best{};
-    double best_cycles = std::numeric_limits<double>::infinity();
-    const auto consider = [&](Gather gather, int64_t lanes) {
-      if (!set_threads(gather, lanes)) return;
-      const double cycles = store_cycles(s);
-      if (cycles < best_cycles) best = s, best_cycles = cycles;
-    };
-    for (const int64_t wanted : {int64_t{16}, int64_t{8}, int64_t{32}, int64_t{tile_threads}})
-      consider(kind, std::min(wanted, vectors) / period * period);
-    consider(kind, most_vectors());
-    consider(Gather::each, most_vectors());
-    if (best.shared_bytes > 0) s = best;
-    return best.shared_bytes > 0;
+    promising_ = false;
+    bool can = consider(kind, most_vectors());
+    for (const int64_t wanted : {4, 8, 16, 32, 64, tile_threads}) {
+      can |= consider(kind, std::min(wanted, vectors) / period * period);
+      if (wanted >= vectors) break;
+    }
+    if (!can) consider(Gather::each, most_vectors());
+    return promising_;
+  }
+
+  // False when threads cannot be laid so.
+  bool consider(Gather gather, int64_t lanes) {
+    if (!set_threads(gather, lanes)) return false;
+    const BlockWork work = work_of(s, lie_);
+    if (cost_of_block(work, 1, nest_) >= best_.cost) return true;
+    promising_ = true;
+    const double cost = cost_of_block(work, bank_conflicts(s), nest_);
+    if (cost < best_.cost) best_.schedule = s, best_.cost = cost;
+    return true;
   }
 
   // Vectors of a run, wherever the bases lie.
   int64_t most_vectors() const {
     return ceil_div(s.run_units[0] + vector_units_ - 1, vector_units_);
+  }
+
+  // At most so many runs at a time, such that the runs of a thread begin alike in their vectors.
+  uint32_t alike(uint32_t runs) const {
+    if (s.runs_depth != 1 || static_cast<int64_t>(runs) >= s.runs[0]) return runs;
+    const auto step = static_cast<uint64_t>(std::abs(s.many[0].step));
+    const auto granule =
+        static_cast<uint32_t>(vector_bytes / std::gcd(uint64_t{vector_bytes}, step));
+    return runs < granule ? runs : runs / granule * granule;
   }
 
   // So many threads side by side along a run; false when their offsets would not stay the same.
@@ -277,6 +297,7 @@ class Layouter {
     s.gather = gather;
     s.lanes = divisor_of(lanes);
     s.run_threads = static_cast<uint32_t>(std::clamp(tile_threads / lanes, int64_t{1}, runs));
+    s.run_threads = alike(s.run_threads);
     s.one_step = gather == Gather::each || lanes >= most_vectors();
     const int64_t period = s.period.divisor / vector_units_;
     s.lanes_image = static_cast<int32_t>(lanes / period * s.period_image);
@@ -297,10 +318,14 @@ class Layouter {
   const UnitNest& nest_;
   const TileShape& shape_;
   const DeviceModel& model_;
+  BestTile& best_;
+  TileSchedule s{};
   int64_t vector_units_;
   int run_cut_, row_cut_;
   int row_of_[max_tile_loops] = {};  // of a loop of the run: which loop of the rows it is, or -1
   int64_t tiles_ = 1;
+  Lie lie_;
+  bool promising_ = false;
 };
 
 }  // namespace
@@ -316,11 +341,9 @@ int64_t run_vectors(const TileSchedule& s) {
   return ceil_div(s.run_units[0] + more, units);
 }
 
-std::optional<TileSchedule> lay_out_tile(const UnitNest& nest, const TileShape& shape,
-                                         const DeviceModel& model) {
-  Layouter layouter(nest, shape, model);
-  if (!layouter.make()) return std::nullopt;
-  return layouter.s;
+void lay_out_tile(const UnitNest& nest, const TileShape& shape, const DeviceModel& model,
+                  BestTile& best) {
+  Layouter(nest, shape, model, best).make();
 }
 
 }  // namespace infini::gpu

@@ -1,6 +1,7 @@
 // From a tile's shape to its schedule. The second half of making one.
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "backends/gpu/tile_schedule.h"
@@ -8,9 +9,16 @@
 
 namespace infini::gpu {
 
-// None when the schedule's arrays, the device's shared memory or the grid cannot hold it.
-std::optional<TileSchedule> lay_out_tile(const UnitNest& nest, const TileShape& shape,
-                                         const DeviceModel& model);
+// The cheapest schedule that was found so far.
+struct BestTile {
+  std::optional<TileSchedule> schedule;
+  double cost = std::numeric_limits<double>::infinity();
+};
+
+// Keeps the best way to lay the shape out if it is cheaper than `best`; there is none when the
+// schedule's arrays, the device's shared memory or the grid cannot hold it.
+void lay_out_tile(const UnitNest& nest, const TileShape& shape, const DeviceModel& model,
+                  BestTile& best);
 
 // Every address of dst's runs is a multiple of the vector when the base is.
 bool runs_aligned(const TileSchedule& schedule);

@@ -74,7 +74,8 @@ struct TileSchedule {
   int64_t repeat_step;
   // The load walk: so many threads share a row, [1] where rows may begin anywhere.
   FastDivisor row_lanes[2];
-  int32_t rows_even;  // all rows of a tile have one alignment
+  int32_t rows_even;    // all rows of a tile have one alignment
+  int32_t whole_lines;  // src is fetched by lines rather than sectors
   // Steps of the run's innermost loop are rows and 2^skew_bits of them are followed by a vector,
   // which spreads the banks; 31: no such place.
   uint32_t skew_bits;

@@ -37,20 +37,9 @@ bool keeps_sectors(const UnitNest& nest, int64_t beyond, Step step) {
 // A chain that ends at a whole loop near its target is not prolonged by a part of the next.
 bool long_enough(int64_t bytes, int64_t wanted) { return bytes >= wanted - wanted / 4; }
 
-int by_src_step(const UnitNest& nest, int* order) {
-  int count = 0;
-  for (int i = nest.depth; i-- > 0;)
-    if (nest.loops[i].src_step != 0) order[count++] = i;
-  std::stable_sort(order, order + count, [&](int a, int b) {
-    return std::abs(nest.loops[a].src_step) < std::abs(nest.loops[b].src_step);
-  });
-  return count;
-}
-
-void grow_row(const UnitNest& nest, TileShape& shape, int64_t wanted) {
-  int order[max_rank + 1];
-  const int count = by_src_step(nest, order);
-  for (int i = 0; i < count && !long_enough(shape.row_bytes, wanted); ++i) {
+void grow_row(const UnitNest& nest, const SrcOrder& by_step, TileShape& shape, int64_t wanted) {
+  const int* const order = by_step.loops;
+  for (int i = 0; i < by_step.count && !long_enough(shape.row_bytes, wanted); ++i) {
     const Loop& loop = nest.loops[order[i]];
     const int64_t step = std::abs(loop.src_step);
     if (step > dense_step && step > 2 * shape.row_bytes) break;
@@ -103,13 +92,22 @@ void add_repeats(const UnitNest& nest, TileShape& shape) {
 
 }  // namespace
 
-TileShape grow_tile(const UnitNest& nest, int64_t run_bytes, int64_t row_bytes) {
+SrcOrder::SrcOrder(const UnitNest& nest) {
+  for (int i = nest.depth; i-- > 0;)
+    if (nest.loops[i].src_step != 0) loops[count++] = i;
+  std::stable_sort(loops, loops + count, [&](int a, int b) {
+    return std::abs(nest.loops[a].src_step) < std::abs(nest.loops[b].src_step);
+  });
+}
+
+TileShape grow_tile(const UnitNest& nest, const SrcOrder& order, int64_t run_bytes,
+                    int64_t row_bytes) {
   TileShape shape{};
   std::fill_n(shape.take, nest.depth, 1);
   shape.run_units = 1;
   shape.row_bytes = nest.unit;
   shape.stack = -1;
-  grow_row(nest, shape, row_bytes);
+  grow_row(nest, order, shape, row_bytes);
   grow_run(nest, shape, run_bytes);
   shape.reach_bytes = shape.row_bytes;
   shape.units = 1;

@@ -29,8 +29,16 @@ struct TileShape {
   int64_t units;        // units in the tile, each counted once
 };
 
+// The loops that src knows, smallest step first.
+struct SrcOrder {
+  int loops[max_rank + 1];
+  int count = 0;
+  explicit SrcOrder(const UnitNest& nest);
+};
+
 // Grows the chains until the run has run_bytes and the row row_bytes, or the chains end.
-TileShape grow_tile(const UnitNest& nest, int64_t run_bytes, int64_t row_bytes);
+TileShape grow_tile(const UnitNest& nest, const SrcOrder& order, int64_t run_bytes,
+                    int64_t row_bytes);
 
 // Takes several steps of the innermost loop that the tile has none of, as many as divide it and fit
 // into `most_units`: what a block prepares serves them all. False when there are none.

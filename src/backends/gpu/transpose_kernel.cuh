@@ -49,7 +49,7 @@ class TransposeTile {
     if (s_.lead_rows == 0)
       store_even(thread);
     else if (!s_.pieces_long)
-      store_skewed(thread, [&](uint32_t row) { return Prepared(*this, row); });
+      store_skewed(thread, [&](uint32_t row) { return Anyhow{this, row}; });
     else if (rows_even || s_.position_depth == 1)
       store_skewed(thread, [&](uint32_t row) { return one_piece(row); });
     else
@@ -140,7 +140,7 @@ class TransposeTile {
   __device__ void load_vector(unsigned char* to, const char* from, int32_t begin,
                               int32_t end) const {
     if (inside || (from >= src_ + s_.src_begin && from + vector_bytes <= src_ + s_.src_end)) {
-      stage_vector(to, from);
+      stage_vector(to, from, s_.whole_lines != 0);
     } else {
       for (int k = 0; k < vector_bytes; k += unit)
         if (k >= begin && k < end) store_word<unit>(to + k, load_word<unit>(from + k));
@@ -169,30 +169,62 @@ class TransposeTile {
   }
 
   // The window of a run begins at the run's own sector; offsets(row) says how the units of the
-  // vector that begins with this row are found.
+  // vector that begins with this row are found. Few offsets are kept until a run begins elsewhere
+  // in its sector; many would cost blocks their registers.
   template <class Offsets>
   __device__ void store_skewed(const ThreadPlace& thread, const Offsets& offsets) const {
+    auto placed = ~0u;
+    Listed kept;
     walk_runs(thread.run, [&](char* run, uint32_t c) {
       const uint32_t lead = window_lead(s_, reinterpret_cast<uintptr_t>(run));
       const uint32_t row = thread.vector * units + s_.lead_rows - lead;
       const auto first = static_cast<int32_t>(place_.window_begin + thread.vector * units - lead);
-      gather(run, first, images_ + c * unit, offsets(row));
+      if constexpr (units > 4) {
+        gather(run, first, images_ + c * unit, offsets(row));
+      } else {
+        if (lead != placed) kept.list(offsets(row));
+        placed = lead;
+        gather(run, first, images_ + c * unit, kept);
+      }
     });
   }
 
-  // Rows that lie anyhow, found once for all runs.
-  struct Prepared {
+  struct Listed {
     int32_t offset[units];
-    const TransposeTile& tile;
-    uint32_t row;
-    __device__ Prepared(const TransposeTile& of, uint32_t first) : tile(of), row(first) {
+    template <class Offset>
+    __device__ void list(const Offset& of) {
 #pragma unroll
-      for (int k = 0; k < units; ++k) offset[k] = again(k);
+      for (int k = 0; k < units; ++k) offset[k] = of(k);
     }
     __device__ int32_t operator()(int k) const { return offset[k]; }
-    __device__ int32_t again(int k) const {
-      return static_cast<int32_t>(transpose_image(tile.s_, row + k) + tile.shift_of(row + k));
+    __device__ int32_t again(int k) const {  // of a k that is not known when this is compiled
+      int32_t at = offset[0];
+#pragma unroll
+      for (int i = 1; i < units; ++i) at = k == i ? offset[i] : at;
+      return at;
     }
+  };
+
+  // Rows that lie anyhow.
+  struct Anyhow {
+    const TransposeTile* tile;
+    uint32_t row;
+    __device__ int32_t operator()(int k) const {
+      return static_cast<int32_t>(transpose_image(tile->s_, row + k) + tile->shift_of(row + k));
+    }
+    __device__ int32_t again(int k) const { return (*this)(k); }
+  };
+
+  // The same, found once for all runs.
+  struct Prepared {
+    int32_t offset[units];
+    Anyhow rows;
+    __device__ Prepared(const TransposeTile& tile, uint32_t row) : rows{&tile, row} {
+#pragma unroll
+      for (int k = 0; k < units; ++k) offset[k] = rows(k);
+    }
+    __device__ int32_t operator()(int k) const { return offset[k]; }
+    __device__ int32_t again(int k) const { return rows(k); }
   };
 
   // Rows that lie one pitch apart, but for the skew of groups.

@@ -36,8 +36,9 @@ struct TransposeSchedule {
   FastDivisor windows, stretches;
   int32_t windows_last;  // the order of tiles: along dst's runs first, or last of all
   uint32_t skew, lead_rows;
-  int32_t by_words;   // units of 1 or 2 bytes: 4 bytes of neighbouring runs at a time
-  int32_t rows_even;  // all rows start at multiples of 16 bytes and are whole vectors long
+  int32_t by_words;     // units of 1 or 2 bytes: 4 bytes of neighbouring runs at a time
+  int32_t rows_even;    // all rows start at multiples of 16 bytes and are whole vectors long
+  int32_t whole_lines;  // src is fetched by lines rather than sectors
   // Threads in the load walk: so many share a row, at so many rows; in the store walk: so many
   // share a run, at so many runs.
   FastDivisor row_lanes, run_lanes;

@@ -1,6 +1,8 @@
 // Choosing the unit: the largest word that every step allows.
 #include "backends/gpu/unit_nest.h"
 
+#include "plan/memory_traffic.h"
+
 namespace infini::gpu {
 
 UnitNest make_unit_nest(const RearrangePlan& plan, int max_unit) {
@@ -11,6 +13,7 @@ UnitNest make_unit_nest(const RearrangePlan& plan, int max_unit) {
   nest.dst_offset = plan.dst_offset;
   nest.src_offset = plan.src_offset;
   nest.src_bytes = src_range(plan);
+  nest.whole_lines = source_traffic(plan, 32) > 0.7 * source_traffic(plan, 128);
   for (int i = 0; i < plan.depth; ++i) nest.loops[nest.depth++] = plan.loops[i];
   if (plan.atom_bytes > nest.unit)
     nest.loops[nest.depth++] = {plan.atom_bytes / nest.unit, nest.unit, nest.unit};

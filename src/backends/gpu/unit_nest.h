@@ -11,7 +11,8 @@ struct UnitNest {
   int unit = 1;  // bytes; divides every step of both sides
   int depth = 0;
   int64_t dst_offset = 0, src_offset = 0;
-  ByteRange src_bytes;  // what the plan may read
+  ByteRange src_bytes;      // what the plan may read
+  bool whole_lines = true;  // it wants most sectors of every line of src that it touches
   Loop loops[max_rank + 1];
 };
 

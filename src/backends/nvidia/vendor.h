@@ -74,12 +74,17 @@ __device__ inline unsigned char* shared_memory() {
 
 // Copies 16 aligned bytes from global to shared memory; they are there after stage_wait() and a
 // barrier. Since sm_80 without a detour through registers. Whole lines are fetched, which makes
-// less traffic between the halves of an H200's L2 than sectors do.
-__device__ inline void stage_vector(void* shared, const void* global) {
+// less traffic between the halves of an H200's L2 than sectors do; unless only few sectors of them
+// are wanted.
+__device__ inline void stage_vector(void* shared, const void* global, bool whole_lines = true) {
 #if __CUDA_ARCH__ >= 800
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(address), "l"(global)
-               : "memory");
+  if (whole_lines)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(address), "l"(global)
+                 : "memory");
+  else
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global)
+                 : "memory");
 #else
   *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
 #endif
