@@ -151,6 +151,18 @@ void pack_columns(const char* src, int64_t col_step, int64_t count, int64_t k, T
 #pragma GCC unroll 16
     for (int j = 0; j < lanes; ++j) store(dst + (p + j) * dst_row, v[j]);
   }
+  const int rest = static_cast<int>(k - p);
+  if (Native::masks && rest > 4) {
+    Vec<T> v[lanes];
+#pragma GCC unroll 16
+    for (int j = 0; j < lanes; ++j)
+      v[j] = j < count ? wide_part<T>(reinterpret_cast<const S*>(src + j * col_step) + p, rest) : Vec<T>{};
+    transpose<T>(v);
+#pragma GCC unroll 16
+    for (int j = 0; j < lanes; ++j)
+      if (j < rest) store(dst + (p + j) * dst_row, v[j]);
+    return;
+  }
   for (; p < k; ++p)
     for (int j = 0; j < count; ++j)
       dst[p * dst_row + j] = one(reinterpret_cast<const S*>(src + j * col_step) + p);

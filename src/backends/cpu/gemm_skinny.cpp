@@ -25,10 +25,11 @@ constexpr int64_t rows_reread = 8;  // of B, which later rows of A read again ac
 constexpr int64_t cuts_of_k = 16, least_cut_bytes = 256 << 10, most_cut_sums = 128 << 10;
 constexpr int64_t short_share = 1024;  // bytes of a row for each thread
 // More rows than a kernel takes read B along its columns in pieces that stay in L1, and A's with them.
-constexpr int64_t least_dot = 64;
-constexpr double dot_call_cycles = 250, dots_cycles = 90;  // of a call; of adding the lanes of 4×4 sums
+constexpr int64_t least_dot = 16;
+constexpr double dot_call_cycles = 150, dots_cycles = 90, row_cycles = 50;  // of a call; of adding the lanes of 4×4 or 1×8 sums
 constexpr int64_t piece_bytes = 2048, piece_cols = 16, cols_together = 4, page_bytes = 4096;
 constexpr int64_t near_a_bytes = 24 << 10;  // an A that stays in L1 needs no pieces
+constexpr double near_b_bytes = 512 << 10;  // nothing of a B in the second cache is asked for ahead
 
 enum class Walk { none, across, along };  // the contiguous direction of B: its rows or its columns
 
@@ -58,6 +59,7 @@ class Skinny final : public CpuGemm {
     swapped_ = !(plan_ == original);
     const double bytes = static_cast<double>(plan_.k) * static_cast<double>(plan_.n) *
                          static_cast<double>(dtype_bytes(plan_.b.dtype));
+    far_ = bytes > near_b_bytes;
     turns_ = ceil_div(plan_.m, int64_t{kernels_.dot_rows});
     pieces_ = walk_ == Walk::along && plan_.m > most_skinny_rows &&
               (turns_ > 1 || plan_.m * plan_.k * int64_t{sizeof(T)} > near_a_bytes);
@@ -101,6 +103,11 @@ class Skinny final : public CpuGemm {
     Pointers p = given;
     if (swapped_) std::swap(p.a, p.b);
     const int64_t stretches = ceil_div(plan_.n, cols_);
+    if (threads_ == 1 && !packs_a_ && !shares_cuts_) {  // small products notice what surrounds them
+      for (int64_t s = 0; s < plan_.batch * stretches; ++s)
+        run_stretch(p, s / stretches, s % stretches * cols_, p.workspace, alpha, beta);
+      return;
+    }
     const int threads = std::min(threads_, available_threads());
     for (int64_t batch = 0; batch < plan_.batch; batch += together_) {
       std::atomic<int64_t> next{batch * stretches};
@@ -171,7 +178,7 @@ class Skinny final : public CpuGemm {
                              walk_ == Walk::across ? plan_.b.row_step : plan_.b.col_step,
                              sums,
                              cols_,
-                             cols_ahead * plan_.b.col_step,
+                             far_ ? cols_ahead * plan_.b.col_step : 0,
                              reinterpret_cast<T*>(scratch)};
     const SkinnySet<T>& set = kernels_.skinny[memory_index(plan_.b.dtype)];
     if (pieces_) run_pieces(set, call);
@@ -243,6 +250,7 @@ class Skinny final : public CpuGemm {
   bool swapped_ = false;
   int threads_ = 1;
   bool pieces_ = false, packs_a_ = true;
+  bool far_ = false;      // B comes from memory
   int64_t turns_ = 1;     // of the rows of A at a piece of B
   int64_t together_ = 1;  // products of the batch
   int64_t cols_ = 0, sum_row_ = 0, a_row_ = 0, a_bytes_ = 0, partial_bytes_ = 0, scratch_bytes_ = 0;
@@ -253,9 +261,11 @@ class Skinny final : public CpuGemm {
 bool prefers_dots(const GemmPlan& original) {
   const GemmPlan plan = orient(original);
   if (plan.b.row_step != dtype_bytes(plan.b.dtype) || plan.m > most_rows_along || plan.k < least_dot) return false;
-  const double lanes = is_f64(plan) ? gemm_tables(isa()).f64.lanes : gemm_tables(isa()).f32.lanes;
-  const auto tiles = static_cast<double>(ceil_div(plan.m, int64_t{4}) * ceil_div(plan.n, int64_t{4}));
-  double cycles = dot_call_cycles + tiles * (static_cast<double>(plan.k) / lanes * 8 + dots_cycles);
+  const int64_t lanes = is_f64(plan) ? gemm_tables(isa()).f64.lanes : gemm_tables(isa()).f32.lanes;
+  const int64_t turns = ceil_div(plan.m, int64_t{most_skinny_rows}), rows = ceil_div(plan.m, turns), cols = dot_cols(static_cast<int>(rows));
+  const double step = std::max(4.0, static_cast<double>(rows * cols) / 2);
+  double cycles = dot_call_cycles + static_cast<double>(turns * ceil_div(plan.n, cols)) *
+                                        (static_cast<double>(ceil_div(plan.k, lanes)) * step + (rows == 1 ? row_cycles : dots_cycles));
   if (plan.a.col_step != dtype_bytes(plan.a.dtype)) cycles += 1.5 * static_cast<double>(plan.m * plan.k);
   return cycles < direct_way(original).cycles;
 }

@@ -39,13 +39,10 @@ struct BF16 { uint16_t bits; };
 
 inline Vec<float> wide(const float* p) { return load(p); }
 inline Vec<double> wide(const double* p) { return load(p); }
-inline Vec<float> wide(const BF16* p) {
-  const Half half = *reinterpret_cast<const LooseHalf*>(p);
-  return reinterpret_cast<Vec<float>>(__builtin_convertvector(half, Word) << 16);
-}
-inline Vec<float> wide(const F16* p) {
-  return Native::f32_from_f16(*reinterpret_cast<const LooseHalf*>(p));
-}
+inline Vec<float> widened(BF16, Half half) { return reinterpret_cast<Vec<float>>(__builtin_convertvector(half, Word) << 16); }
+inline Vec<float> widened(F16, Half half) { return Native::f32_from_f16(half); }
+inline Vec<float> wide(const BF16* p) { return widened(BF16{}, *reinterpret_cast<const LooseHalf*>(p)); }
+inline Vec<float> wide(const F16* p) { return widened(F16{}, *reinterpret_cast<const LooseHalf*>(p)); }
 // The first lanes of a vector, the others are zeros. Without masks whole vectors are read, which the
 // callers see to; wide_part and narrow_part always keep to the `count` elements.
 using Mask = typename Native::Mask;
@@ -81,9 +78,7 @@ Vec<T> wide_part(const S* p, int count) {
   if constexpr (Native::masks && sizeof(S) == sizeof(T)) {
     return load_first(p, Native::first(count));
   } else if constexpr (Native::masks) {
-    uint16_t line[f32_lanes];
-    Native::store_half(line, Native::first(f32_lanes), Native::load_half(p, Native::first(count)));
-    return wide(reinterpret_cast<const S*>(line));
+    return widened(S{}, reinterpret_cast<Half>(Native::load_half(p, Native::first(count))));
   } else {
     T line[Simd<T>::lanes] = {};
     for (int i = 0; i < count; ++i) line[i] = one(p + i);
