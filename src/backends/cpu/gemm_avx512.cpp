@@ -17,6 +17,8 @@ struct Native {
   static void store(double* p, Mask mask, __m512d v) { _mm512_mask_storeu_pd(p, static_cast<__mmask8>(mask), v); }
   static __m256i load_half(const void* p, Mask mask) { return _mm256_maskz_loadu_epi16(mask, p); }
   template <class Half>
+  static void store_half(void* p, Mask mask, Half v) { _mm256_mask_storeu_epi16(p, mask, reinterpret_cast<__m256i>(v)); }
+  template <class Half>
   static __m512 f32_from_f16(Half half) {  // zero-masked: g++ 12 warns about the plain form
     return _mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(half));
   }

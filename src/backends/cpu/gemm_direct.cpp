@@ -17,7 +17,8 @@ namespace {
 constexpr int64_t line_bytes = 64;
 constexpr double cycles_per_thread = 10e3;  // below this a thread costs more than it saves
 constexpr double cycles_of_turns = 1e6;     // of a thread; from there on it takes turns with the others
-constexpr int64_t most_row_parts = 8, most_summed_rows = 512, turns = 4;
+constexpr int64_t most_row_parts = 8, turns = 4;
+constexpr int64_t most_summed_rows = 512, summed_bytes = 48 << 10;  // half of it is used
 constexpr int64_t short_k = 64, near_bytes = 8 << 20;  // with less k and more C, C is written row by row
 constexpr int64_t most_whole_b = 512 << 10;            // and a B that must be copied is copied whole
 constexpr int64_t first_cache_bytes = 40 << 10, second_cache_bytes = 1 << 20;
@@ -44,7 +45,7 @@ class Direct final : public CpuGemm {
     else if (way_.packs_b) b_bytes_ = (way_.depth + 1) * (plan_.m <= slim_rows ? most_tile_vectors : 4) * kernels_.lanes * int64_t{sizeof(T)};
     fetches_first_ = !way_.packs_b && plan_.k * plan_.n * int64_t{sizeof(T)} > (loads_well ? second_cache_bytes : first_cache_bytes);
     thread_bytes_ = a_bytes_ + b_bytes_;
-    if (way_.through_sums) thread_bytes_ += ceil_div(plan_.m, row_parts_) * sum_row * int64_t{sizeof(T)};
+    if (way_.through_sums) thread_bytes_ += std::min(ceil_div(plan_.m, row_parts_), rows_together()) * sum_row * int64_t{sizeof(T)};
     workspace_bytes_ = static_cast<size_t>(threads_ * thread_bytes_);
     if (way_.through_sums) call_.c_row = sum_row;
     if (thread_bytes_ == 0 && threads_ == 1 && panel_vectors(kernels_, plan_.m, vectors_, vectors_) == vectors_ &&
@@ -106,9 +107,18 @@ class Direct final : public CpuGemm {
                   strips >= turns * threads_ && plan_.batch * plan_.m * plan_.n * int64_t{sizeof(T)} > near_bytes &&
                   (!way_.packs_b || whole_b_bytes_ <= most_whole_b);
     if (along_rows_) row_parts_ = takes_turns_ ? turns * threads_ : ceil_div(threads_, plan_.batch);
-    else takes_turns_ ? choose_turns() : share_out(ceil_div(threads_, plan_.batch));
-    if (way_.through_sums) row_parts_ = std::max(row_parts_, ceil_div(plan_.m, most_summed_rows));
+    else takes_turns_ ? choose_turns() : share_out(parts_wanted());
+    if (way_.through_sums && way_.depth < plan_.k) row_parts_ = round_up(std::max(row_parts_, ceil_div(plan_.m, most_summed_rows)), row_parts_);
     threads_ = static_cast<int>(std::min<int64_t>(threads_, row_parts_ * col_parts_ * plan_.batch));
+  }
+
+  // Of each product: a few products more than threads would leave some of these without work at the end.
+  int64_t parts_wanted() const {
+    int64_t parts = ceil_div(threads_, plan_.batch);
+    const auto idle = [&](int64_t p) { return round_up(plan_.batch * p, int64_t{threads_}) - plan_.batch * p; };
+    if (plan_.batch > 1)
+      while (parts < threads_ && 8 * idle(parts) > plan_.batch * parts) ++parts;
+    return parts;
   }
 
   void share_out(int64_t wanted) {
@@ -165,6 +175,7 @@ class Direct final : public CpuGemm {
     const T* a;
     T alpha, beta;
     bool fetches;      // the operands of the task that follows
+    bool b_copied = false;
     int64_t tile = 0;  // how many were computed
   };
 
@@ -180,11 +191,27 @@ class Direct final : public CpuGemm {
     if (!way_.through_sums)
       return each_piece([&](int64_t k) { each_panel(part, [&](int64_t vectors, int64_t col) { run_piece(task, k, vectors, col); }); });
     each_panel(part, [&](int64_t vectors, int64_t col) {
-      each_piece([&](int64_t k) { run_piece(task, k, vectors, col); });
-      const int64_t cols = std::min(vectors * kernels_.lanes, plan_.n - col);
-      kernels_.finish[memory_index(plan_.c.dtype)]({sums(p), sum_row, part.rows, cols, p.c + col * plan_.c.col_step,
-                                                    plan_.c.row_step, plan_.c.col_step, alpha, beta});
+      for (int64_t row = 0; row < part.rows; row += rows_together()) {
+        Task some = rows_of(task, {row, std::min(rows_together(), part.rows - row), part.vector, part.vectors}, row > 0);
+        each_piece([&](int64_t k) { run_piece(some, k, vectors, col); });
+        kernels_.finish[memory_index(plan_.c.dtype)]({sums(p), sum_row, some.part.rows, std::min(vectors * kernels_.lanes, plan_.n - col),
+                                                      some.p.c + col * plan_.c.col_step, plan_.c.row_step, plan_.c.col_step, alpha, beta});
+      }
     });
+  }
+
+  // Rows whose sums stay in the first cache; all of a task where B would be copied again for the next ones.
+  int64_t rows_together() const {
+    return way_.depth < plan_.k ? most_summed_rows : summed_bytes / (sum_row * int64_t{sizeof(T)}) / kernels_.tile_rows * kernels_.tile_rows;
+  }
+
+  Task rows_of(const Task& task, const Part& part, bool b_copied) const {
+    Task some = task;
+    some.part = part;
+    some.p.c += part.row * plan_.c.row_step;
+    some.a += part.row * call_.a_row;
+    some.b_copied = b_copied;
+    return some;
   }
 
   // Strip by strip, each through all panels, so that C is written in the order in which it lies.
@@ -194,10 +221,7 @@ class Direct final : public CpuGemm {
       pack_b(call, whole_b(task.p, col), vectors * kernels_.lanes);
     });
     each_strip(part, [&](const Part& strip) {
-      Task some = task;
-      some.part = strip;
-      some.p.c += strip.row * plan_.c.row_step;
-      some.a += strip.row * call_.a_row;
+      Task some = rows_of(task, strip, true);
       each_panel(part, [&](int64_t vectors, int64_t col) { run_piece(some, 0, vectors, col); });
     });
   }
@@ -237,8 +261,12 @@ class Direct final : public CpuGemm {
   // A piece of k of a panel: all tiles of the task's rows.
   void run_piece(Task& task, int64_t k, int64_t vectors, int64_t col) const {
     TileCall<T> call = call_of(task, k, vectors, col);
-    if (way_.packs_b && along_rows_) call.b = whole_b(task.p, col), call.b_row = vectors * kernels_.lanes;
-    else if (way_.packs_b) pack_b(call, reinterpret_cast<T*>(task.p.workspace + a_bytes_), vectors * kernels_.lanes);
+    if (way_.packs_b) {
+      T* const copy = whole_b(task.p, along_rows_ ? col : 0);
+      if (!task.b_copied) pack_b(call, copy, vectors * kernels_.lanes);
+      call.b = copy;
+      call.b_row = vectors * kernels_.lanes;
+    }
     const T* const a = task.a + k * call.a_col;
     T* const c = way_.through_sums ? sums(task.p) : reinterpret_cast<T*>(task.p.c + col * plan_.c.col_step);
     // Strips nearly equal in height: better than a last one of one row.
@@ -260,15 +288,13 @@ class Direct final : public CpuGemm {
     return dst;
   }
 
-  // Where the panel that begins at this column is, if all of B was copied.
+  // Where the copy of the panel that begins at this column is, if all of them are kept.
   T* whole_b(const Pointers& p, int64_t col) const { return reinterpret_cast<T*>(p.workspace + a_bytes_) + col * plan_.k; }
 
-  void pack_b(TileCall<T>& call, T* dst, int64_t width) const {
+  void pack_b(const TileCall<T>& call, T* dst, int64_t width) const {
     if (call.cols < width) std::fill_n(dst, call.k * width, T{0});
     kernels_.pack[memory_index(plan_.b.dtype)](
         {reinterpret_cast<const char*>(call.b), plan_.b.row_step, plan_.b.col_step, call.k, call.cols, dst, width});
-    call.b = dst;
-    call.b_row = width;
   }
 
   // The tiles fetch the operands of the product that follows, a line for each k: first B, then A.

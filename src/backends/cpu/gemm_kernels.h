@@ -22,6 +22,7 @@ struct NoMasks {
   template <class... X> static void load(X...);
   template <class... X> static void store(X...);
   template <class... X> static void load_half(X...);
+  template <class... X> static void store_half(X...);
 };
 
 // What a tile does beside the arithmetic: nothing, fetch what lies ahead, or that with an A that is a

@@ -65,13 +65,15 @@ inline float one(const F16* p) { return Native::f32_from_one_f16(p->bits); }
 // Rounds to nearest even; NaN stays NaN.
 inline void narrow(float* p, Vec<float> v) { store(p, v); }
 inline void narrow(double* p, Vec<double> v) { store(p, v); }
-inline void narrow(BF16* p, Vec<float> v) {
+inline Half narrowed(BF16, Vec<float> v) {
   const Word bits = reinterpret_cast<Word>(v);
   const Word rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
   const Word result = (v == v) ? rounded : (bits | 0x400000u);
-  *reinterpret_cast<LooseHalf*>(p) = __builtin_convertvector(result >> 16, Half);
+  return __builtin_convertvector(result >> 16, Half);
 }
-inline void narrow(F16* p, Vec<float> v) { *reinterpret_cast<LooseHalf*>(p) = Native::f16_from_f32(v); }
+inline Half narrowed(F16, Vec<float> v) { return Native::f16_from_f32(v); }
+inline void narrow(BF16* p, Vec<float> v) { *reinterpret_cast<LooseHalf*>(p) = narrowed(BF16{}, v); }
+inline void narrow(F16* p, Vec<float> v) { *reinterpret_cast<LooseHalf*>(p) = narrowed(F16{}, v); }
 
 template <class T, class S>
 Vec<T> wide_part(const S* p, int count) {
@@ -89,6 +91,8 @@ template <class T, class S>
 void narrow_part(S* p, int count, Vec<T> v) {
   if constexpr (Native::masks && sizeof(S) == sizeof(T)) {
     Native::store(p, Native::first(count), v);
+  } else if constexpr (Native::masks) {
+    Native::store_half(p, Native::first(count), narrowed(S{}, v));
   } else {
     S line[Simd<T>::lanes];
     narrow(line, v);
