@@ -7,6 +7,7 @@
 #include <bit>
 #include <sstream>
 
+#include "backends/cpu/isa.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/tune.h"
 
@@ -53,7 +54,11 @@ Policy policy_from(const Costs& costs, int threads) {
   return policy;
 }
 
-Policy current_policy() { return policy_from(costs(), available_threads()); }
+Policy current_policy() {
+  Policy policy = policy_from(costs(), available_threads());
+  policy.planes = isa() == Isa::avx512 ? 8 : 4;
+  return policy;
+}
 
 std::string to_string(const Costs& costs) {
   const Policy policy = policy_from(costs, 1);

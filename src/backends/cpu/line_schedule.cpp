@@ -55,21 +55,23 @@ bool take_weave(const RearrangePlan& plan, LineSchedule& schedule) {
   return true;
 }
 
-bool take_step(const RearrangePlan& plan, LineSchedule& schedule) {
+bool take_step(const RearrangePlan& plan, const Policy& policy, LineSchedule& schedule) {
   const Loop& inner = plan.loops[plan.depth - 1];
   const int64_t ways = ways_of(inner.src_step, plan.atom_bytes);
   if (inner.dst_step != plan.atom_bytes || ways == 0) return false;
-  if (ways * plan.atom_bytes >= 16 && has_unit_step(plan)) return false;  // tiles are better
+  // In the cache, and of short runs, tiles are better.
+  const bool large = moved_bytes(plan) >= policy.streamed_bytes && inner.extent * plan.atom_bytes >= least_streamed_run;
+  if (!(large && ways <= policy.planes) && ways * plan.atom_bytes >= 16 && has_unit_step(plan)) return false;
   take_run(plan, schedule, LineKind::step, 1);
   schedule.ways = ways;
   return true;
 }
 
-bool take_words(const RearrangePlan& plan, LineSchedule& schedule) {
+bool take_words(const RearrangePlan& plan, const Policy& policy, LineSchedule& schedule) {
   const Loop& inner = plan.loops[plan.depth - 1];
   const int64_t word = plan.atom_bytes;
   if (word != 1 && word != 2 && word != 4 && word != 8 && word != 16) return false;
-  if (take_weave(plan, schedule) || take_step(plan, schedule)) return true;
+  if (take_weave(plan, schedule) || take_step(plan, policy, schedule)) return true;
   if (inner.dst_step == word && inner.src_step == 0 && inner.extent * word >= least_fill_bytes) {
     take_run(plan, schedule, LineKind::fill, 1);
   } else if (inner.dst_step == word && inner.src_step == -word) {
@@ -83,8 +85,8 @@ bool take_words(const RearrangePlan& plan, LineSchedule& schedule) {
   return true;
 }
 
-bool take_any(const RearrangePlan& plan, LineSchedule& schedule) {
-  if (plan.depth > 0 && plan.atom_bytes <= most_word) return take_words(plan, schedule);
+bool take_any(const RearrangePlan& plan, const Policy& policy, LineSchedule& schedule) {
+  if (plan.depth > 0 && plan.atom_bytes <= most_word) return take_words(plan, policy, schedule);
   schedule.kind = LineKind::copy;
   schedule.count = plan.atom_bytes;
   schedule.outer.assign(plan.loops, plan.loops + plan.depth);
@@ -199,7 +201,7 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   LineSchedule schedule;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
-  if (!take_any(plan, schedule)) return std::nullopt;
+  if (!take_any(plan, policy, schedule)) return std::nullopt;
   const int64_t run_bytes = schedule.count * schedule.word;
   take_near(schedule);
   const bool large = moved_bytes(plan) >= policy.streamed_bytes;

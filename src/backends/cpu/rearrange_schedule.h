@@ -21,6 +21,7 @@ struct Policy {
   int64_t chunk = 1024;                  // rows of a tile whose strip is less than a page of src
   int64_t memory_bytes = 20 << 20;       // from here on both tensors are far beyond the private caches
   bool pairs = false;                    // pairs of lines are stored faster than lines that lie apart
+  int64_t planes = 8;                    // as many woven ones are taken apart faster run by run than in blocks
 };
 
 // The policy of this process, see costs.h.

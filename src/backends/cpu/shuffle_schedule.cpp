@@ -192,12 +192,16 @@ bool is_tile(const RearrangePlan& plan, const View& view) {
   return is_word(plan.atom_bytes) && inner.extent * plan.atom_bytes >= least_tile_run && view.cost.depth > most_far_windows;
 }
 
-// So many windows that tiles or blocks are faster, if the plan is a transposition: nearly every word has one of its own.
-bool needs_many(const RearrangePlan& plan, const View& view, const Policy& policy) {
+// So many windows that tiles or blocks are faster, if the plan is a transposition: nearly every word has one of its own. By
+// 16 bytes at a time only where whole vectors come from far apart.
+bool needs_many(const RearrangePlan& plan, const View& view, const Policy& policy, int width) {
   constexpr int most_for_words = 8;
-  if (!is_word(plan.atom_bytes) || !view.is_whole(line_bytes)) return false;
-  if (view.cost.depth <= most_for_words && view.cost.depth * plan.atom_bytes < line_bytes) return false;
-  return make_block_schedule(plan, policy) || make_tile_schedule(plan, policy);
+  const int64_t word = plan.atom_bytes;
+  const Loop& inner = plan.loops[plan.depth - 1];
+  const bool own = view.cost.depth * word >= width;
+  const bool many = width == line_bytes ? (own || view.cost.depth > most_for_words) && view.is_whole(width)
+                                        : own && is_far(inner) && inner.extent * word % width == 0;
+  return is_word(word) && many && (make_block_schedule(plan, policy) || make_tile_schedule(plan, policy));
 }
 
 // Long runs of words and long rows of whole lines, which have kernels of their own; see line_schedule.h.
@@ -263,7 +267,7 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   if (plan.depth == 0 || plan.atom_bytes > most_block_bytes || is_line(plan, width)) return std::nullopt;
   const View view = best_view(plan, width);
   if (view.cycles * width / line_bytes > limit_of(width)) return std::nullopt;
-  if (is_tile(plan, view) || (width == line_bytes && needs_many(plan, view, policy))) return std::nullopt;
+  if (is_tile(plan, view) || needs_many(plan, view, policy, width)) return std::nullopt;
   ShuffleSchedule schedule;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
