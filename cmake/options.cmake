@@ -7,7 +7,11 @@ option(INFINI_VENDORS_OVER_CUDA "Build the CUDA-like vendors over CUDA instead, 
 option(INFINI_NVIDIA "Build the NVIDIA backend where nvcc is found" ON)
 set(INFINI_OPENBLAS AUTO CACHE STRING "OpenBLAS as a candidate for f32 and f64 products: AUTO (where found), ON or OFF")
 set(INFINI_ONEDNN AUTO CACHE STRING "oneDNN 3 as a candidate for f32 products: AUTO (where found), ON or OFF")
-set(INFINI_PYTHON AUTO CACHE STRING "The Python package: AUTO (where Python's headers and nanobind are found), ON or OFF")
+set(python_default OFF)
+if(PROJECT_IS_TOP_LEVEL)
+  set(python_default AUTO)
+endif()
+set(INFINI_PYTHON ${python_default} CACHE STRING "The Python package: AUTO (where Python's headers and nanobind are found), ON or OFF")
 set(INFINI_SANITIZE "" CACHE STRING "Sanitizers for everything, e.g. address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -44,7 +44,8 @@ const dlpack::ExchangeApi* exchange_api(nb::handle type) {
 Framework examine(nb::handle object, const char* name) {
   const nb::handle type = object.type();
   if (nb::isinstance<PyTensor>(object)) return {nb::borrow(type), Family::own, Door::tensor};
-  if (nb::hasattr(type, "__array_struct__")) return {nb::borrow(type), Family::numpy, Door::array_struct};
+  if (nb::hasattr(type, "__array_struct__"))
+    return {nb::borrow(type), Family::numpy, Door::array_struct};
   const Family family = family_of(type);
   if (const auto* api = exchange_api(type)) return {nb::borrow(type), family, Door::exchange, api};
   if (nb::hasattr(type, "__dlpack__")) return {nb::borrow(type), family, Door::dlpack};
@@ -54,7 +55,8 @@ Framework examine(nb::handle object, const char* name) {
 }
 
 void set_rank(Array& array, int64_t rank, const char* name) {
-  if (rank > max_rank) fail_value(name, " has ", rank, " dims; at most ", max_rank, " are possible");
+  if (rank > max_rank)
+    fail_value(name, " has ", rank, " dims; at most ", max_rank, " are possible");
   array.rank = static_cast<int>(rank);
 }
 
@@ -100,7 +102,8 @@ void read_array_struct(Array& array, const char* name) {
   static PyObject* const attribute = PyUnicode_InternFromString("__array_struct__");
   const nb::object capsule = nb::steal(PyObject_GetAttr(array.object.ptr(), attribute));
   const auto* face =
-      capsule ? static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.ptr(), nullptr)) : nullptr;
+      capsule ? static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.ptr(), nullptr))
+              : nullptr;
   if (face == nullptr) nb::raise_python_error();
   set_rank(array, face->rank, name);
   array.data = face->data;
@@ -126,7 +129,8 @@ infinicore::Device device_of(dlpack::Device device, const char* name) {
     case dlpack::rocm:
       return {infinicore::Device::Type::HYGON, static_cast<size_t>(device.id)};
   }
-  fail_type(name, " lies on a device that infini does not know (DLPack device type ", device.type, ")");
+  fail_type(name, " lies on a device that infini does not know (DLPack device type ", device.type,
+            ")");
 }
 
 void read_dlpack_tensor(Array& array, const dlpack::Tensor& from, const char* name) {
@@ -159,7 +163,8 @@ void open_capsule(Array& array, nb::handle capsule, const char* name) {
     PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
     array.keeper = owned(managed);
     if (managed->version.major > dlpack::version.major)
-      fail_type(name, " speaks DLPack ", managed->version.major, ", infini ", dlpack::version.major);
+      fail_type(name, " speaks DLPack ", managed->version.major, ", infini ",
+                dlpack::version.major);
     array.writable = !(managed->flags & dlpack::read_only);
     return read_dlpack_tensor(array, managed->tensor, name);
   }
@@ -203,16 +208,24 @@ bool says(nb::handle object, PyObject* name) {
   return answer.ptr() == Py_True;
 }
 
-// Refuses tensors that a backward pass will ask for, and those whose elements are not what lies in memory.
+// Refuses tensors that a backward pass will ask for, and those whose elements are not what lies in
+// memory.
 void require_plain_torch(const Array& array, const char* name) {
-  static PyObject *const requires_grad = interned("requires_grad"), *const is_grad_enabled = interned("is_grad_enabled"),
+  static PyObject *const requires_grad = interned("requires_grad"),
+                         *const is_grad_enabled = interned("is_grad_enabled"),
                          *const is_conj = interned("is_conj"), *const is_neg = interned("is_neg");
   const nb::object wanted = nb::steal(PyObject_GetAttr(array.object.ptr(), requires_grad));
   if (wanted.ptr() == Py_True && says(nb::module_::import_("torch"), is_grad_enabled))
-    fail_value(name, " requires a gradient, which infini does not compute: use detach() or torch.no_grad()");
-  const bool is_complex = array.element.code == dlpack::complex, is_real = array.element.code == dlpack::floating;
-  if ((is_complex && says(array.object, is_conj)) || ((is_complex || is_real) && says(array.object, is_neg)))
-    fail_value(name, " is a conjugated or negated view, whose elements do not exist yet: use resolve_conj() or resolve_neg()");
+    fail_value(
+        name,
+        " requires a gradient, which infini does not compute: use detach() or torch.no_grad()");
+  const bool is_complex = array.element.code == dlpack::complex,
+             is_real = array.element.code == dlpack::floating;
+  if ((is_complex && says(array.object, is_conj)) ||
+      ((is_complex || is_real) && says(array.object, is_neg)))
+    fail_value(name,
+               " is a conjugated or negated view, whose elements do not exist yet: use "
+               "resolve_conj() or resolve_neg()");
 }
 
 void read_exchange(Array& array, const char* name, Call& call) {
@@ -253,7 +266,8 @@ void read_buffer(Array& array, const char* name) {
   array.writable = PyObject_GetBuffer(array.object.ptr(), buffer.get(), PyBUF_RECORDS) == 0;
   if (!array.writable) {
     PyErr_Clear();
-    if (PyObject_GetBuffer(array.object.ptr(), buffer.get(), PyBUF_RECORDS_RO) != 0) nb::raise_python_error();
+    if (PyObject_GetBuffer(array.object.ptr(), buffer.get(), PyBUF_RECORDS_RO) != 0)
+      nb::raise_python_error();
   }
   const Py_buffer& view = *buffer;
   array.keeper = {buffer.release(), [](Py_buffer* held) {

@@ -1,5 +1,5 @@
-// Arrays as they come from Python: any object with DLPack, NumPy's array interface or the buffer protocol,
-// and tensors of our own. Reading one copies no element.
+// Arrays as they come from Python: any object with DLPack, NumPy's array interface or the buffer
+// protocol, and tensors of our own. Reading one copies no element.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,7 +18,8 @@ namespace nb = nanobind;
 
 constexpr int max_rank = 64;
 
-// A tensor of our own, as Python sees it. Views of what may not be written may not be written either.
+// A tensor of our own, as Python sees it. Views of what may not be written may not be written
+// either.
 struct PyTensor {
   infinicore::Tensor tensor;
   bool writable = true;
@@ -36,8 +37,8 @@ struct Framework {
 // Throws TypeError for objects that are no arrays; `name` is the argument's.
 const Framework& framework_of(nb::handle object, const char* name);
 
-// What one element is: a number as DLPack names it, or something that only NumPy knows (dates, strings,
-// records), which can be copied to its like.
+// What one element is: a number as DLPack names it, or something that only NumPy knows (dates,
+// strings, records), which can be copied to its like.
 struct Element {
   uint8_t code = 0;
   int bits = 0;
@@ -45,8 +46,9 @@ struct Element {
   nb::object dtype;      // NumPy's, only where DLPack has no name
 
   bool same_as(const Element& other) const {
-    return !dtype && !other.dtype ? code == other.code && bits == other.bits && swapped == other.swapped
-                                  : dtype && other.dtype && dtype.equal(other.dtype);
+    return !dtype && !other.dtype
+               ? code == other.code && bits == other.bits && swapped == other.swapped
+               : dtype && other.dtype && dtype.equal(other.dtype);
   }
   // As infini calls it, where it has a name for it.
   std::optional<infinicore::DataType> known() const;
@@ -54,8 +56,8 @@ struct Element {
 };
 Element element_of(infinicore::DataType dtype);
 
-// Where the accelerator's work of one call goes: the current stream of the framework that brought the first
-// foreign array on one, where that can be known; else the calling thread's.
+// Where the accelerator's work of one call goes: the current stream of the framework that brought
+// the first foreign array on one, where that can be known; else the calling thread's.
 struct Call {
   std::optional<infinicore::Device> device;
   void* stream = nullptr;
@@ -82,8 +84,8 @@ struct Array {
   bool is_contiguous() const;
 };
 
-// Errors name the argument. The first array on an accelerator gives `call` its stream; the work that the
-// others wait for is ordered before that.
+// Errors name the argument. The first array on an accelerator gives `call` its stream; the work
+// that the others wait for is ordered before that.
 Array read_array(nb::handle object, const char* name, Call& call);
 Array read_tensor(const PyTensor& tensor);
 

@@ -25,8 +25,8 @@ void return_to(const Framework* framework, const infinicore::Device& device) noe
   }
 }
 
-// What a tensor keeps of a Python array. It may die on any thread, with or without the GIL, and even after
-// the interpreter: then there is nothing left to release.
+// What a tensor keeps of a Python array. It may die on any thread, with or without the GIL, and
+// even after the interpreter: then there is nothing left to release.
 infinicore::Memory::Deleter keep(const Array& array) {
   struct Kept {
     PyObject* object;
@@ -87,8 +87,9 @@ Tensor view_in_words(const Array& array, DataType dtype, int64_t word, Hold hold
     shape[rank] = static_cast<size_t>(array.itemsize / word);
     strides[rank] = 1;
   }
-  return Tensor::strided_from_blob(array.data, shape, strides, dtype, array.device,
-                                   hold == Hold::tensor ? keep(array) : infinicore::Memory::Deleter());
+  return Tensor::strided_from_blob(
+      array.data, shape, strides, dtype, array.device,
+      hold == Hold::tensor ? keep(array) : infinicore::Memory::Deleter());
 }
 
 }  // namespace
@@ -100,13 +101,16 @@ bool can_convert(const Array& array) {
 Tensor to_tensor(const Array& array, Hold hold) {
   if (array.own) return array.own;
   const auto dtype = array.element.known();
-  if (!dtype) fail_type("elements of type ", array.element.name(), " can be copied, but are no numbers of infini's");
+  if (!dtype)
+    fail_type("elements of type ", array.element.name(),
+              " can be copied, but are no numbers of infini's");
   return view_in_words(array, *dtype, array.itemsize, hold);
 }
 
 std::pair<Tensor, Tensor> to_words(const Array& dst, const Array& src, Hold hold) {
-  const bool whole = std::has_single_bit(static_cast<uint64_t>(dst.itemsize)) && dst.itemsize <= 16 &&
-                     word_of(dst) >= dst.itemsize && word_of(src) >= src.itemsize;
+  const bool whole = std::has_single_bit(static_cast<uint64_t>(dst.itemsize)) &&
+                     dst.itemsize <= 16 && word_of(dst) >= dst.itemsize &&
+                     word_of(src) >= src.itemsize;
   if (whole) {
     const DataType dtype = dst.element.known().value_or(type_of_word(dst.itemsize));
     const auto view = [&](const Array& array) {

@@ -14,8 +14,9 @@ enum class Hold { caller, tensor };
 infinicore::Tensor to_tensor(const Array& array, Hold hold);
 bool can_convert(const Array& array);
 
-// Both as tensors that can be copied to each other, whatever their elements are: those without a name, and
-// steps that are no multiple of an element, become words with one more dim.
-std::pair<infinicore::Tensor, infinicore::Tensor> to_words(const Array& dst, const Array& src, Hold hold);
+// Both as tensors that can be copied to each other, whatever their elements are: those without a
+// name, and steps that are no multiple of an element, become words with one more dim.
+std::pair<infinicore::Tensor, infinicore::Tensor> to_words(const Array& dst, const Array& src,
+                                                           Hold hold);
 
 }  // namespace infini::python

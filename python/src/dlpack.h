@@ -1,5 +1,6 @@
-// DLPack: the structures through which array frameworks hand each other memory, as its specification lays
-// them out (versions 0.8 to 1.x), and the table of C functions that some hang on their array type.
+// DLPack: the structures through which array frameworks hand each other memory, as its
+// specification lays them out (versions 0.8 to 1.x), and the table of C functions that some hang on
+// their array type.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +49,8 @@ struct ManagedTensorVersioned {
   Tensor tensor;
 };
 
-// The capsule "dlpack_exchange_api" in the attribute __dlpack_c_exchange_api__ of an array type. None of
-// these orders streams. They return 0, or -1 with a Python exception set.
+// The capsule "dlpack_exchange_api" in the attribute __dlpack_c_exchange_api__ of an array type.
+// None of these orders streams. They return 0, or -1 with a Python exception set.
 struct ExchangeApi {
   Version version;
   ExchangeApi* older;

@@ -13,7 +13,8 @@ struct Classes {
 };
 Classes classes;
 
-PyObject* make_class(nb::module_& module, const char* name, const char* doc, nb::tuple bases, infiniStatus_t status) {
+PyObject* make_class(nb::module_& module, const char* name, const char* doc, nb::tuple bases,
+                     infiniStatus_t status) {
   const std::string full = std::string("infini.") + name;
   PyObject* made = PyErr_NewExceptionWithDoc(full.c_str(), doc, bases.ptr(), nullptr);
   if (made == nullptr) nb::raise_python_error();
@@ -22,11 +23,13 @@ PyObject* make_class(nb::module_& module, const char* name, const char* doc, nb:
   return made;
 }
 
-// The library has one status for all that the machine refused; its message says when that was memory.
+// The library has one status for all that the machine refused; its message says when that was
+// memory.
 bool is_out_of_memory(const infinicore::Error& error) {
   const std::string text = error.what();
   return error.status() == INFINI_STATUS_INTERNAL_ERROR &&
-         (text.find("out of memory") != std::string::npos || text.find("cannot allocate") != std::string::npos);
+         (text.find("out of memory") != std::string::npos ||
+          text.find("cannot allocate") != std::string::npos);
 }
 
 PyObject* class_of(const infinicore::Error& error) {
@@ -69,10 +72,12 @@ void bind_errors(nb::module_& module) {
   const auto both = [](PyObject* builtin) {
     return nb::make_tuple(nb::handle(classes.error), nb::handle(builtin));
   };
-  classes.error = make_class(module, "Error", "What infini refuses or cannot do; `status` is the C API's.",
-                             nb::make_tuple(nb::handle(PyExc_RuntimeError)), INFINI_STATUS_INTERNAL_ERROR);
-  classes.value = make_class(module, "InvalidValue", "A shape, stride, device or number that cannot be.",
-                             both(PyExc_ValueError), INFINI_STATUS_BAD_PARAM);
+  classes.error =
+      make_class(module, "Error", "What infini refuses or cannot do; `status` is the C API's.",
+                 nb::make_tuple(nb::handle(PyExc_RuntimeError)), INFINI_STATUS_INTERNAL_ERROR);
+  classes.value =
+      make_class(module, "InvalidValue", "A shape, stride, device or number that cannot be.",
+                 both(PyExc_ValueError), INFINI_STATUS_BAD_PARAM);
   classes.type = make_class(module, "InvalidType", "No array, or elements of a wrong type.",
                             both(PyExc_TypeError), INFINI_STATUS_BAD_TENSOR_DTYPE);
   classes.memory = make_class(module, "OutOfMemory", "The device or the host has no more memory.",

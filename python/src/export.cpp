@@ -14,7 +14,8 @@ using infinicore::DataType;
 using infinicore::Device;
 using infinicore::Tensor;
 
-// What lives as long as the consumer uses the memory. It may end on any thread; no Python is involved.
+// What lives as long as the consumer uses the memory. It may end on any thread; no Python is
+// involved.
 template <class Managed>
 struct Exported {
   Managed managed{};
@@ -41,7 +42,9 @@ Managed* export_tensor(const Tensor& tensor) {
                           made->strides.data(),
                           0};
   made->managed.context = made.get();
-  made->managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->context); };
+  made->managed.deleter = [](Managed* self) {
+    delete static_cast<Exported<Managed>*>(self->context);
+  };
   return &made.release()->managed;
 }
 
@@ -88,11 +91,15 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) try {
   const PyTensor& self = *nb::inst_ptr<PyTensor>(nb::handle(object));
   const Tensor& tensor = self.tensor;
   const char* format = buffer_format(tensor->dtype());
-  if (tensor->device() != Device::cpu()) return refuse(view, "the tensor is not in host memory: use numpy()");
-  if (format == nullptr) return refuse(view, "the buffer protocol has no name for this dtype: use numpy()");
+  if (tensor->device() != Device::cpu())
+    return refuse(view, "the tensor is not in host memory: use numpy()");
+  if (format == nullptr)
+    return refuse(view, "the buffer protocol has no name for this dtype: use numpy()");
   if ((flags & PyBUF_WRITABLE) && !self.writable) return refuse(view, "the tensor is read-only");
-  const bool needs_dense = (flags & PyBUF_STRIDES) != PyBUF_STRIDES || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS;
-  if ((needs_dense && !tensor->is_contiguous()) || (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS)
+  const bool needs_dense = (flags & PyBUF_STRIDES) != PyBUF_STRIDES ||
+                           (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS;
+  if ((needs_dense && !tensor->is_contiguous()) ||
+      (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS)
     return refuse(view, "the tensor is not contiguous in the wanted order");
   auto held = std::make_unique<View>();
   held->tensor = tensor;
@@ -140,8 +147,8 @@ dlpack::ManagedTensorVersioned* export_managed(const Tensor& tensor) {
   return managed;
 }
 
-nb::object export_dlpack(const PyTensor& self, nb::object stream, nb::object max_version, nb::object dl_device,
-                         nb::object copy) {
+nb::object export_dlpack(const PyTensor& self, nb::object stream, nb::object max_version,
+                         nb::object dl_device, nb::object copy) {
   if (!dl_device.is_none() && !dl_device.equal(dlpack_device(self))) {
     PyErr_SetString(PyExc_BufferError, "the tensor is on another device: use to(device) first");
     nb::raise_python_error();
@@ -152,11 +159,13 @@ nb::object export_dlpack(const PyTensor& self, nb::object stream, nb::object max
   order_before(tensor, stream);
   if (!max_version.is_none() && nb::cast<int>(max_version[0]) >= 1) {
     auto* managed = export_managed(tensor);
-    managed->flags = (self.writable || copied ? 0 : dlpack::read_only) | (copied ? dlpack::is_copied : 0);
+    managed->flags =
+        (self.writable || copied ? 0 : dlpack::read_only) | (copied ? dlpack::is_copied : 0);
     return capsule_of(managed, "dltensor_versioned");
   }
   if (!self.writable && !copied) {
-    PyErr_SetString(PyExc_BufferError, "the tensor is read-only, which DLPack before 1.0 cannot say");
+    PyErr_SetString(PyExc_BufferError,
+                    "the tensor is read-only, which DLPack before 1.0 cannot say");
     nb::raise_python_error();
   }
   return capsule_of(export_tensor<dlpack::ManagedTensor>(tensor), "dltensor");
@@ -175,8 +184,8 @@ nb::object to_numpy(nb::handle self) {
   if (host.tensor->dtype() != DataType::BF16)
     return numpy.attr("asarray")(is_here ? nb::borrow(self) : nb::cast(host));
   Tensor& tensor = host.tensor;
-  host.tensor = Tensor::strided_from_blob(tensor->data(), tensor->shape(), tensor->strides(), DataType::U16,
-                                          Device::cpu(), [held = tensor](void*) {});
+  host.tensor = Tensor::strided_from_blob(tensor->data(), tensor->shape(), tensor->strides(),
+                                          DataType::U16, Device::cpu(), [held = tensor](void*) {});
   const nb::object bfloat16 = nb::module_::import_("ml_dtypes").attr("bfloat16");
   return numpy.attr("asarray")(nb::cast(host)).attr("view")(bfloat16);
 }

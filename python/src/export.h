@@ -9,8 +9,8 @@ namespace infini::python {
 dlpack::ManagedTensorVersioned* export_managed(const infinicore::Tensor& tensor);
 // BufferError where DLPack has no name for it.
 dlpack::Device dlpack_place(const infinicore::Device& device);
-nb::object export_dlpack(const PyTensor& self, nb::object stream, nb::object max_version, nb::object dl_device,
-                         nb::object copy);
+nb::object export_dlpack(const PyTensor& self, nb::object stream, nb::object max_version,
+                         nb::object dl_device, nb::object copy);
 nb::tuple dlpack_device(const PyTensor& self);
 nb::object to_numpy(nb::handle self);
 

@@ -12,8 +12,8 @@ namespace {
 using Family = Framework::Family;
 using infinicore::Tensor;
 
-// From here on a result on the CPU lies in the library's pool: pages fresh from the system cost more time than
-// the copy itself.
+// From here on a result on the CPU lies in the library's pool: pages fresh from the system cost
+// more time than the copy itself.
 constexpr int64_t pooled_bytes = 1 << 20;
 
 bool is_pooled(const Array& like, const int64_t* shape, int rank) {
@@ -37,7 +37,8 @@ nb::object call(nb::handle callable, nb::handle first, nb::handle second) {
 
 nb::object empty_numpy(const Array& like, const int64_t* shape, int rank) {
   static PyObject* const attribute = PyUnicode_InternFromString("dtype");
-  static const nb::handle empty = function("numpy", "empty"), ndarray = function("numpy", "ndarray");
+  static const nb::handle empty = function("numpy", "empty"),
+                          ndarray = function("numpy", "ndarray");
   const nb::object dtype = nb::steal(PyObject_GetAttr(like.object.ptr(), attribute));
   const nb::tuple extents = to_tuple(shape, rank);
   if (!is_pooled(like, shape, rank)) return call(empty, extents, dtype);
@@ -106,7 +107,8 @@ Fresh make_fresh(const Array& like, const int64_t* shape, int rank, Call& call) 
   if (framework.family == Family::numpy)
     made = empty_numpy(like, shape, rank);
   else if (framework.family == Family::torch)
-    made = framework.api ? empty_by_exchange(like, shape, rank) : empty_torch(like, to_tuple(shape, rank));
+    made = framework.api ? empty_by_exchange(like, shape, rank)
+                         : empty_torch(like, to_tuple(shape, rank));
   else if (framework.family == Family::cupy)
     made = empty_cupy(like, to_tuple(shape, rank));
   else

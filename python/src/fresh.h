@@ -10,13 +10,14 @@ struct Fresh {
   Array array;        // of it
   const Framework* wanted;
 
-  // The result as the framework wants it, once its elements are computed or their work is submitted.
+  // The result as the framework wants it, once its elements are computed or their work is
+  // submitted.
   nb::object take();
 };
 
-// Contiguous, uninitialised, on the device of `like` and with its elements. NumPy, PyTorch and CuPy allocate
-// for themselves, except large results on the CPU, which lie in the library's pool; for others it is a tensor
-// of ours, which take() hands over where they accept it.
+// Contiguous, uninitialised, on the device of `like` and with its elements. NumPy, PyTorch and CuPy
+// allocate for themselves, except large results on the CPU, which lie in the library's pool; for
+// others it is a tensor of ours, which take() hands over where they accept it.
 Fresh make_fresh(const Array& like, const int64_t* shape, int rank, Call& call);
 
 }  // namespace infini::python

@@ -18,9 +18,7 @@ namespace {
 using infinicore::Shape;
 using infinicore::Tensor;
 
-Hold hold() {
-  return infinicore::context::isGraphRecording() ? Hold::tensor : Hold::caller;
-}
+Hold hold() { return infinicore::context::isGraphRecording() ? Hold::tensor : Hold::caller; }
 
 void require_writable(const Array& array, const char* name) {
   if (!array.writable) fail_value(name, " is read-only");
@@ -75,7 +73,8 @@ nb::object transpose(nb::handle x, int64_t dim0, int64_t dim1) {
 
 // `array` as the axes (dim or -1, extent, scale) describe it: step = scale × that of the dim.
 Array walked(const Array& array, const std::vector<std::array<int64_t, 3>>& axes) {
-  if (axes.size() > max_rank) fail_value("the pattern has ", axes.size(), " axes; at most ", max_rank, " are possible");
+  if (axes.size() > max_rank)
+    fail_value("the pattern has ", axes.size(), " axes; at most ", max_rank, " are possible");
   Array walk = array;
   walk.rank = static_cast<int>(axes.size());
   infinicore::Strides strides;
@@ -115,7 +114,8 @@ nb::object walk(nb::handle x, nb::handle axes, nb::handle shape) {
     to.shape[i] = order[static_cast<size_t>(i)][1];
     to.steps[i] = step;
   }
-  if (to.count() != dst.array.count()) fail_value("the axes have ", to.count(), " elements, the shape ", dst.array.count());
+  if (to.count() != dst.array.count())
+    fail_value("the axes have ", to.count(), " elements, the shape ", dst.array.count());
   if (to.own) to.own = to.own->view({to.shape, to.shape + to.rank});
   copy_arrays(to, walked(src, order), call);
   return dst.take();
@@ -130,7 +130,8 @@ nb::str explain(nb::handle dst, nb::handle src) {
   return nb::str(infinicore::op::Rearrange(y, x->broadcast_to(y->shape())).describe().c_str());
 }
 
-// [..., m, k]·[..., k, n], as NumPy: a vector is a matrix of one row or column, whose dim the result lacks.
+// [..., m, k]·[..., k, n], as NumPy: a vector is a matrix of one row or column, whose dim the
+// result lacks.
 struct Product {
   Tensor a, b;
   bool row, column;
@@ -162,9 +163,11 @@ struct Product {
 
 // Elements that lie at fractions of their size are packed first; no gemm could read them.
 Tensor operand(const Array& array, const char* name, Hold hold) {
-  if (array.rank == 0) fail(INFINI_STATUS_BAD_TENSOR_SHAPE, name, " is a scalar; matmul needs at least 1 dim");
+  if (array.rank == 0)
+    fail(INFINI_STATUS_BAD_TENSOR_SHAPE, name, " is a scalar; matmul needs at least 1 dim");
   if (can_convert(array)) return to_tensor(array, hold);
-  if (!array.element.known()) fail_type(name, " is ", array.element.name(), ", which cannot be multiplied");
+  if (!array.element.known())
+    fail_type(name, " is ", array.element.name(), ", which cannot be multiplied");
   Shape shape(array.shape, array.shape + array.rank);
   PyTensor dense{Tensor::empty(shape, *array.element.known(), array.device)};
   auto [y, x] = to_words(read_tensor(dense), array, hold);
@@ -193,12 +196,15 @@ bool is_plain(const Array& dst, const Array& src, const Call& call) {
 }
 
 // Two matrices, most often.
-bool try_prepared(const Array& c, const Array& a, const Array& b, float alpha, float beta, const Call& call) {
-  return c.rank == 2 && a.rank == 2 && b.rank == 2 && is_plain(c, a, call) && is_plain(c, b, call) &&
+bool try_prepared(const Array& c, const Array& a, const Array& b, float alpha, float beta,
+                  const Call& call) {
+  return c.rank == 2 && a.rank == 2 && b.rank == 2 && is_plain(c, a, call) &&
+         is_plain(c, b, call) &&
          run_prepared_gemm(c, a, b, alpha, beta, stream_for(call, c.device));
 }
 
-nb::object matmul_into(const Array& a, const Array& b, nb::object out, float alpha, float beta, Call& call) {
+nb::object matmul_into(const Array& a, const Array& b, nb::object out, float alpha, float beta,
+                       Call& call) {
   const Array c = read_array(out, "out", call);
   require_writable(c, "out");
   if (try_prepared(c, a, b, alpha, beta, call)) return out;
@@ -232,7 +238,8 @@ nb::object matmul_fresh(const Array& a, const Array& b, float alpha, Call& call)
 void copy_arrays(const Array& dst, const Array& src, const Call& call) {
   require_writable(dst, "dst");
   if (!dst.element.same_as(src.element))
-    fail_type("dst is ", dst.element.name(), ", src is ", src.element.name(), "; infini.copy does not convert");
+    fail_type("dst is ", dst.element.name(), ", src is ", src.element.name(),
+              "; infini.copy does not convert");
   if (is_plain(dst, src, call)) return run_prepared_copy(dst, src, stream_for(call, dst.device));
   const StreamScope scope(call);
   note_recorded(call);
@@ -253,7 +260,8 @@ nb::object matmul(nb::handle a, nb::handle b, nb::object out, double alpha, doub
   const Array left = read_array(a, "a", call), right = read_array(b, "b", call);
   const auto scale = static_cast<float>(alpha), keep = static_cast<float>(beta);
   if (!out.is_none()) return matmul_into(left, right, out, scale, keep, call);
-  if (beta != 0) fail_value("beta is ", beta, " but there is no out whose elements it could multiply");
+  if (beta != 0)
+    fail_value("beta is ", beta, " but there is no out whose elements it could multiply");
   return matmul_fresh(left, right, scale, call);
 }
 
@@ -261,20 +269,25 @@ void bind_functions(nb::module_& module) {
   using namespace nb::literals;
   module.def("copy", &copy, "dst"_a.none(), "src"_a.none(),
              "Copies src's elements to dst, which may have any strides, and returns dst.\n\n"
-             "src is broadcast as NumPy does; both must have one dtype. Where they overlap, src is read first.");
-  module.def("contiguous", &contiguous, "x"_a.none(),
-             "x itself when it is row-major without gaps, else a copy that is, of the same framework.");
+             "src is broadcast as NumPy does; both must have one dtype. Where they overlap, src is "
+             "read first.");
+  module.def(
+      "contiguous", &contiguous, "x"_a.none(),
+      "x itself when it is row-major without gaps, else a copy that is, of the same framework.");
   module.def("permute", &permute_all, "x"_a.none(), "dims"_a,
              "A contiguous copy of x with its dims in the order `dims`, of the same framework.");
   module.def("transpose", &transpose, "x"_a.none(), "dim0"_a = -2, "dim1"_a = -1,
              "A contiguous copy of x with two dims exchanged, of the same framework.");
-  module.def("matmul", &matmul, "a"_a.none(), "b"_a.none(), "out"_a = nb::none(), nb::kw_only(), "alpha"_a = 1.0,
-             "beta"_a = 0.0,
-             "alpha·a·b (+ beta·out) over any number of broadcast batch dims, for f16, bf16, f32 and f64.\n\n"
+  module.def("matmul", &matmul, "a"_a.none(), "b"_a.none(), "out"_a = nb::none(), nb::kw_only(),
+             "alpha"_a = 1.0, "beta"_a = 0.0,
+             "alpha·a·b (+ beta·out) over any number of broadcast batch dims, for f16, bf16, f32 "
+             "and f64.\n\n"
              "Any strides; the result is of a's framework, or `out`, which is then returned.");
   module.def("_walk", &walk, "x"_a.none(), "axes"_a, "shape"_a,
-             "For rearrange: the axes (dim, extent, scale) of x one inside the other, as an array of `shape`.");
-  module.def("explain", &explain, "dst"_a.none(), "src"_a.none(), "How copy(dst, src) would be done, in one line.");
+             "For rearrange: the axes (dim, extent, scale) of x one inside the other, as an array "
+             "of `shape`.");
+  module.def("explain", &explain, "dst"_a.none(), "src"_a.none(),
+             "How copy(dst, src) would be done, in one line.");
 }
 
 }  // namespace infini::python

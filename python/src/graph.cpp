@@ -44,7 +44,8 @@ nb::object enter(Recording& self) {
 }
 
 void leave(Recording& self, nb::handle type, nb::handle, nb::handle) {
-  if (recorded != self.graph.ptr()) fail_value("the recording belongs to another thread, or has ended");
+  if (recorded != self.graph.ptr())
+    fail_value("the recording belongs to another thread, or has ended");
   Py_CLEAR(recorded);
   if (!type.is_none()) return context::cancelGraphRecording();
   nb::inst_ptr<PyGraph>(self.graph)->graph = context::stopGraphRecording();
@@ -61,7 +62,8 @@ void run(const PyGraph& self) {
   for (const Lane& lane : self.lanes) {
     Call call;
     call.device = lane.device;
-    call.stream = current_stream(*lane.framework, lane.device).value_or(context::getStream(lane.device));
+    call.stream =
+        current_stream(*lane.framework, lane.device).value_or(context::getStream(lane.device));
     call.has_own = true;
     scopes.push_back(std::make_unique<Scope>(call));
   }
@@ -85,18 +87,22 @@ void note_recorded(const Call& call) {
 
 void bind_graph(nb::module_& module) {
   using namespace nb::literals;
-  nb::class_<PyGraph>(module, "Graph", "Recorded work: run() repeats it for what its inputs hold then.")
-      .def("run", &run, "Repeats the recorded work; on an accelerator it may return before that is done.")
-      .def("describe", [](const PyGraph& self) { return nb::str(self.ready()->describe().c_str()); },
-           "What runs how, one operator per line.")
+  nb::class_<PyGraph>(module, "Graph",
+                      "Recorded work: run() repeats it for what its inputs hold then.")
+      .def("run", &run,
+           "Repeats the recorded work; on an accelerator it may return before that is done.")
+      .def(
+          "describe", [](const PyGraph& self) { return nb::str(self.ready()->describe().c_str()); },
+          "What runs how, one operator per line.")
       .def("rebind", &rebind, "from_"_a, "to"_a,
            "From now on uses the tensor `to` wherever the graph uses `from_` or a view of it.")
       .def("__len__", [](const PyGraph& self) { return self.ready()->size(); });
   nb::class_<Recording>(module, "Recording", "What infini.record() returns, for a with statement.")
       .def("__enter__", &enter)
       .def("__exit__", &leave, "type"_a.none(), "value"_a.none(), "traceback"_a.none());
-  module.def("record", [] { return Recording{}; },
-             "`with infini.record() as graph:` records this thread's work instead of running it.");
+  module.def(
+      "record", [] { return Recording{}; },
+      "`with infini.record() as graph:` records this thread's work instead of running it.");
 }
 
 }  // namespace infini::python

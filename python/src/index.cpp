@@ -61,8 +61,8 @@ PyTensor index(const PyTensor& tensor, nb::handle key) {
       ++named;
   }
   if (dots > 1 || named > from.ndim()) {
-    PyErr_Format(PyExc_IndexError, "%zu indices and %zu times ... for a tensor of %zu dims", named, dots,
-                 from.ndim());
+    PyErr_Format(PyExc_IndexError, "%zu indices and %zu times ... for a tensor of %zu dims", named,
+                 dots, from.ndim());
     nb::raise_python_error();
   }
   View view;
@@ -78,7 +78,8 @@ PyTensor index(const PyTensor& tensor, nb::handle key) {
     } else if (PyIndex_Check(part.ptr())) {
       view.take(from, dim++, part);
     } else {
-      fail_type("an index is a ", class_name(part), "; expected whole numbers, slices, ... or None");
+      fail_type("an index is a ", class_name(part),
+                "; expected whole numbers, slices, ... or None");
     }
   }
   while (dim < from.ndim()) view.keep(from, dim++);

@@ -18,7 +18,8 @@ nb::list devices() {
   for (int i = 0; i < static_cast<int>(Device::Type::COUNT); ++i) {
     const auto type = static_cast<Device::Type>(i);
     const size_t count = context::getDeviceCount(type);
-    for (size_t index = 0; index < count; ++index) names.append(Device(type, index).toString().c_str());
+    for (size_t index = 0; index < count; ++index)
+      names.append(Device(type, index).toString().c_str());
   }
   return names;
 }
@@ -41,13 +42,18 @@ int num_threads() {
 
 void bind_devices(nb::module_& module) {
   using namespace nb::literals;
-  module.def("devices", &devices, "The names of all devices that can be used here, e.g. [\"cpu:0\", \"nvidia:0\"].");
-  module.def("synchronize", &synchronize, "device"_a, "Waits until the device has done all its work.");
+  module.def("devices", &devices,
+             "The names of all devices that can be used here, e.g. [\"cpu:0\", \"nvidia:0\"].");
+  module.def("synchronize", &synchronize, "device"_a,
+             "Waits until the device has done all its work.");
   module.def("num_threads", &num_threads, "How many threads one operator may use on the CPU.");
-  module.def("set_num_threads", [](int count) { require_success(infiniSetNumThreads(count)); }, "count"_a,
-             "1 to 1024; 0 goes back to the default. Results do not depend on it.");
-  module.def("trim_memory", [] { return context::trimMemory(); },
-             "Gives the idle memory of infini's pools back to the system and the devices; returns the bytes.");
+  module.def(
+      "set_num_threads", [](int count) { require_success(infiniSetNumThreads(count)); }, "count"_a,
+      "1 to 1024; 0 goes back to the default. Results do not depend on it.");
+  module.def(
+      "trim_memory", [] { return context::trimMemory(); },
+      "Gives the idle memory of infini's pools back to the system and the devices; returns the "
+      "bytes.");
   module.attr("__version__") = infiniVersionString();
 }
 

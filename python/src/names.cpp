@@ -90,7 +90,8 @@ DataType parse_dtype(nb::handle object) {
   for (const Name& name : table)
     if (text == name.common || text == infinicore::toString(name.dtype)) return name.dtype;
   if (text == "f8") return DataType::F8;
-  fail_type("dtype is ", text, "; expected one of f16, bf16, f32, f64, i8 ... u64, bool, c64, c128, or a ",
+  fail_type("dtype is ", text,
+            "; expected one of f16, bf16, f32, f64, i8 ... u64, bool, c64, c128, or a ",
             "framework's name for it");
 }
 
@@ -99,10 +100,11 @@ Device parse_device(nb::handle object) {
     fail_type("device is a ", class_name(object), "; expected a name like 'cpu' or 'nvidia:0'");
   const auto text = nb::cast<std::string>(object);
   const size_t colon = text.find(':');
-  const std::string kind = text.substr(0, colon), index = colon == text.npos ? "0" : text.substr(colon + 1);
-  const bool is_number = !index.empty() && index.size() < 6 && std::all_of(index.begin(), index.end(), [](char c) {
-    return c >= '0' && c <= '9';
-  });
+  const std::string kind = text.substr(0, colon),
+                    index = colon == text.npos ? "0" : text.substr(colon + 1);
+  const bool is_number =
+      !index.empty() && index.size() < 6 &&
+      std::all_of(index.begin(), index.end(), [](char c) { return c >= '0' && c <= '9'; });
   for (int i = 0; is_number && i < static_cast<int>(Device::Type::COUNT); ++i) {
     const auto type = static_cast<Device::Type>(i);
     if (kind == Device::toString(type) || (kind == "cuda" && type == Device::Type::NVIDIA))
@@ -141,7 +143,8 @@ std::vector<int64_t> parse_numbers(nb::handle object, const char* name) {
 }
 
 std::vector<int64_t> parse_numbers(const nb::args& arguments, const char* name) {
-  return parse_numbers(arguments.size() == 1 ? nb::handle(arguments[0]) : nb::handle(arguments), name);
+  return parse_numbers(arguments.size() == 1 ? nb::handle(arguments[0]) : nb::handle(arguments),
+                       name);
 }
 
 infinicore::Shape parse_shape(nb::handle object) {

@@ -20,7 +20,8 @@ infinicore::Shape parse_shape(nb::handle object);
 infinicore::Shape parse_order(std::vector<int64_t> dims, int64_t rank);
 size_t parse_dim(int64_t dim, int64_t rank);
 
-// Who is called CUDA in DLPack on this machine: MetaX and Iluvatar bring PyTorch under that name, too.
+// Who is called CUDA in DLPack on this machine: MetaX and Iluvatar bring PyTorch under that name,
+// too.
 infinicore::Device::Type cuda_type();
 
 nb::tuple to_tuple(const int64_t* numbers, int count);

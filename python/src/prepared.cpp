@@ -30,9 +30,10 @@ struct Key {
 
   explicit Key(std::initializer_list<const Array*> arrays) {
     for (const Array* array : arrays) {
-      add(static_cast<int64_t>(array->device.getType()) | static_cast<int64_t>(array->device.getIndex()) << 8);
-      add(array->rank | static_cast<int64_t>(array->element.code) << 8 | int64_t{array->element.swapped} << 16 |
-          array->itemsize << 24);
+      add(static_cast<int64_t>(array->device.getType()) |
+          static_cast<int64_t>(array->device.getIndex()) << 8);
+      add(array->rank | static_cast<int64_t>(array->element.code) << 8 |
+          int64_t{array->element.swapped} << 16 | array->itemsize << 24);
       for (int i = 0; i < array->rank; ++i) add(array->shape[i]);
       for (int i = 0; i < array->rank; ++i) add(array->steps[i]);
     }
@@ -49,8 +50,8 @@ struct Key {
   }
 };
 
-// A fixed number of prepared operators. A key has two places: its own, and the one beside it while that is
-// free; the newest takes what it needs.
+// A fixed number of prepared operators. A key has two places: its own, and the one beside it while
+// that is free; the newest takes what it needs.
 template <class Operator>
 class Cache {
  public:
@@ -82,12 +83,14 @@ struct Copy {
     const Tensor spread = x->broadcast_to(y->shape());
     const CurrentDevice current(dst.device);
     infiniopRearrangeDescriptor_t made = nullptr;
-    require_success(infiniopCreateRearrangeDescriptor(context::getInfiniopHandle(), &made, y->desc(), spread->desc()));
+    require_success(infiniopCreateRearrangeDescriptor(context::getInfiniopHandle(), &made,
+                                                      y->desc(), spread->desc()));
     return {{made, [](auto* old) { infiniopDestroyRearrangeDescriptor(old); }}};
   }
 };
 
-// The CPU has done its work when it returns: one small workspace serves a thread's products in turn.
+// The CPU has done its work when it returns: one small workspace serves a thread's products in
+// turn.
 constexpr size_t small_workspace = 1 << 16;
 
 struct Gemm {
@@ -96,11 +99,12 @@ struct Gemm {
 
   static Gemm make(const Array& c, const Array& a, const Array& b) {
     if (!can_convert(c) || !can_convert(a) || !can_convert(b)) return {};
-    const Tensor z = to_tensor(c, Hold::caller), x = to_tensor(a, Hold::caller), y = to_tensor(b, Hold::caller);
+    const Tensor z = to_tensor(c, Hold::caller), x = to_tensor(a, Hold::caller),
+                 y = to_tensor(b, Hold::caller);
     const CurrentDevice current(c.device);
     infiniopGemmDescriptor_t made = nullptr;
-    if (infiniopCreateGemmDescriptor(context::getInfiniopHandle(), &made, z->desc(), x->desc(), y->desc()) !=
-        INFINI_STATUS_SUCCESS)
+    if (infiniopCreateGemmDescriptor(context::getInfiniopHandle(), &made, z->desc(), x->desc(),
+                                     y->desc()) != INFINI_STATUS_SUCCESS)
       return {};
     Gemm gemm{{made, [](auto* old) { infiniopDestroyGemmDescriptor(old); }}};
     require_success(infiniopGetGemmWorkspaceSize(made, &gemm.workspace));
@@ -118,13 +122,15 @@ void run_prepared_copy(const Array& dst, const Array& src, void* stream) {
   require_success(infiniopRearrange(copy.descriptor.get(), dst.data, src.data, stream));
 }
 
-bool run_prepared_gemm(const Array& c, const Array& a, const Array& b, float alpha, float beta, void* stream) {
+bool run_prepared_gemm(const Array& c, const Array& a, const Array& b, float alpha, float beta,
+                       void* stream) {
   thread_local Cache<Gemm> products;
   const Gemm& gemm = products.get(Key({&c, &a, &b}), [&] { return Gemm::make(c, a, b); });
   if (!gemm.descriptor) return false;
   alignas(64) thread_local std::byte workspace[small_workspace];
   const Unlocked unlocked(worth_unlocking(c, a.shape[1]));
-  require_success(infiniopGemm(gemm.descriptor.get(), workspace, gemm.workspace, c.data, a.data, b.data, alpha, beta, stream));
+  require_success(infiniopGemm(gemm.descriptor.get(), workspace, gemm.workspace, c.data, a.data,
+                               b.data, alpha, beta, stream));
   return true;
 }
 

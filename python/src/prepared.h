@@ -1,5 +1,5 @@
-// Copies and products that were made before: found by their layouts and run through the C API, with no tensor
-// in between. Prepared once for each problem and thread.
+// Copies and products that were made before: found by their layouts and run through the C API, with
+// no tensor in between. Prepared once for each problem and thread.
 #pragma once
 
 #include "array.h"
@@ -9,8 +9,10 @@ namespace infini::python {
 // Copies src to dst, both on one device, src broadcast to dst; the elements are equal in kind.
 void run_prepared_copy(const Array& dst, const Array& src, void* stream);
 
-// c = alpha·a·b + beta·c for matrices on one device. False, and nothing done, where it is not as simple as
-// that: a larger workspace is needed, or something does not fit, which the long way then says.
-bool run_prepared_gemm(const Array& c, const Array& a, const Array& b, float alpha, float beta, void* stream);
+// c = alpha·a·b + beta·c for matrices on one device. False, and nothing done, where it is not as
+// simple as that: a larger workspace is needed, or something does not fit, which the long way then
+// says.
+bool run_prepared_gemm(const Array& c, const Array& a, const Array& b, float alpha, float beta,
+                       void* stream);
 
 }  // namespace infini::python

@@ -9,9 +9,7 @@ namespace {
 
 using Family = Framework::Family;
 
-void* as_pointer(nb::handle number) {
-  return reinterpret_cast<void*>(nb::cast<uintptr_t>(number));
-}
+void* as_pointer(nb::handle number) { return reinterpret_cast<void*>(nb::cast<uintptr_t>(number)); }
 
 }  // namespace
 
@@ -19,13 +17,16 @@ std::optional<void*> current_stream(const Framework& framework, const infinicore
   const auto index = static_cast<int32_t>(device.getIndex());
   if (framework.api != nullptr) {
     void* stream = nullptr;
-    if (framework.api->current_stream(dlpack_place(device).type, index, &stream) != 0) nb::raise_python_error();
+    if (framework.api->current_stream(dlpack_place(device).type, index, &stream) != 0)
+      nb::raise_python_error();
     return stream;
   }
   if (framework.family == Family::torch)
-    return as_pointer(nb::module_::import_("torch.cuda").attr("current_stream")(index).attr("cuda_stream"));
+    return as_pointer(
+        nb::module_::import_("torch.cuda").attr("current_stream")(index).attr("cuda_stream"));
   if (framework.family == Family::cupy)
-    return as_pointer(nb::module_::import_("cupy.cuda").attr("get_current_stream")(index).attr("ptr"));
+    return as_pointer(
+        nb::module_::import_("cupy.cuda").attr("get_current_stream")(index).attr("ptr"));
   return std::nullopt;
 }
 

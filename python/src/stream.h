@@ -17,8 +17,8 @@ void join(Call& call, const Array& array);
 // As DLPack numbers CUDA's streams.
 nb::int_ dlpack_stream(void* stream);
 
-// While it lives, the calling thread's operators use the call's stream, ordered with the thread's own
-// where tensors of our own take part.
+// While it lives, the calling thread's operators use the call's stream, ordered with the thread's
+// own where tensors of our own take part.
 class StreamScope {
  public:
   explicit StreamScope(const Call& call);
@@ -33,7 +33,8 @@ class StreamScope {
 // While it lives, this is the calling thread's current device.
 class CurrentDevice {
  public:
-  explicit CurrentDevice(const infinicore::Device& device) : before_(infinicore::context::getDevice()) {
+  explicit CurrentDevice(const infinicore::Device& device)
+      : before_(infinicore::context::getDevice()) {
     infinicore::context::setDevice(device);
   }
   ~CurrentDevice() { infinicore::context::setDevice(before_); }
@@ -43,12 +44,13 @@ class CurrentDevice {
   infinicore::Device before_;
 };
 
-// Work below some bytes or products (`depth` for each element) is over before another thread could have used
-// the GIL.
+// Work below some bytes or products (`depth` for each element) is over before another thread could
+// have used the GIL.
 inline bool worth_unlocking(const Array& dst, int64_t depth = 0) {
   if (dst.device != infinicore::Device::cpu()) return true;
   const int64_t count = dst.count();
-  return count * dst.itemsize >= 1 << 16 || static_cast<double>(count) * static_cast<double>(depth) >= 1 << 16;
+  return count * dst.itemsize >= 1 << 16 ||
+         static_cast<double>(count) * static_cast<double>(depth) >= 1 << 16;
 }
 
 // Without the GIL for as long as it lives, if that is wanted.

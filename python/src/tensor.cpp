@@ -29,7 +29,8 @@ PyTensor from_array(nb::handle x, nb::object device) {
   const Array array = read_array(x, "x", call);
   const Device wanted = device.is_none() ? array.device : parse_device(device);
   if (!can_convert(array))
-    fail_type("x has elements of type ", array.element.name(), " at steps that no tensor can describe");
+    fail_type("x has elements of type ", array.element.name(),
+              " at steps that no tensor can describe");
   const PyTensor here{to_tensor(array, Hold::tensor), array.writable};
   // From here on the thread's stream works on it, after what its framework has asked for.
   if (call.device) order(*call.device, call.stream, infinicore::context::getStream(*call.device));
@@ -54,8 +55,8 @@ PyTensor view(const PyTensor& self, const nb::args& wanted) {
   Shape shape;
   for (const int64_t extent : numbers) {
     if (extent < -1 || unknown > 1 || (unknown == 1 && (known == 0 || count % known != 0)))
-      fail(INFINI_STATUS_BAD_TENSOR_SHAPE, "shape ", nb::cast<std::string>(nb::str(wanted)), " cannot hold ", count,
-           " elements");
+      fail(INFINI_STATUS_BAD_TENSOR_SHAPE, "shape ", nb::cast<std::string>(nb::str(wanted)),
+           " cannot hold ", count, " elements");
     shape.push_back(static_cast<size_t>(extent == -1 ? count / known : extent));
   }
   return {self.tensor->view(shape), self.writable};
@@ -86,11 +87,13 @@ PyTensor narrow(const PyTensor& self, int64_t dim, size_t start, size_t length) 
 }
 
 PyTensor squeeze(const PyTensor& self, int64_t dim) {
-  return {self.tensor->squeeze(parse_dim(dim, static_cast<int64_t>(self.tensor->ndim()))), self.writable};
+  return {self.tensor->squeeze(parse_dim(dim, static_cast<int64_t>(self.tensor->ndim()))),
+          self.writable};
 }
 
 PyTensor unsqueeze(const PyTensor& self, int64_t dim) {
-  return {self.tensor->unsqueeze(parse_dim(dim, static_cast<int64_t>(self.tensor->ndim()) + 1)), self.writable};
+  return {self.tensor->unsqueeze(parse_dim(dim, static_cast<int64_t>(self.tensor->ndim()) + 1)),
+          self.writable};
 }
 
 PyTensor broadcast_to(const PyTensor& self, nb::handle shape) {
@@ -99,7 +102,8 @@ PyTensor broadcast_to(const PyTensor& self, nb::handle shape) {
 
 PyTensor as_strided(const PyTensor& self, nb::handle shape, nb::handle strides, int64_t offset) {
   const std::vector<int64_t> numbers = parse_numbers(strides, "strides");
-  return {self.tensor->as_strided(parse_shape(shape), {numbers.begin(), numbers.end()}, offset), self.writable};
+  return {self.tensor->as_strided(parse_shape(shape), {numbers.begin(), numbers.end()}, offset),
+          self.writable};
 }
 
 PyTensor contiguous(const PyTensor& self) {
@@ -119,14 +123,16 @@ nb::object length(const PyTensor& self) {
 
 nb::object item(nb::handle self) {
   const PyTensor& tensor = *nb::inst_ptr<PyTensor>(self);
-  if (tensor.tensor->numel() != 1) fail_value("item() of a tensor with ", tensor.tensor->numel(), " elements");
+  if (tensor.tensor->numel() != 1)
+    fail_value("item() of a tensor with ", tensor.tensor->numel(), " elements");
   return to_numpy(self).attr("item")();
 }
 
 // For NumPy, which asks for it where there is no buffer: on accelerators, and for bf16.
 nb::object as_array(nb::handle self, nb::object dtype, nb::object copy) {
   nb::object array = to_numpy(self);
-  if (!dtype.is_none() && !array.attr("dtype").equal(nb::module_::import_("numpy").attr("dtype")(dtype)))
+  if (!dtype.is_none() &&
+      !array.attr("dtype").equal(nb::module_::import_("numpy").attr("dtype")(dtype)))
     return array.attr("astype")(dtype);
   return copy.ptr() == Py_True ? array.attr("copy")() : array;
 }
@@ -144,24 +150,38 @@ std::string text(const PyTensor& self) {
 
 void bind_facts(nb::class_<PyTensor>& tensor) {
   tensor.def_prop_ro("shape", [](const PyTensor& self) { return as_tuple(self.tensor->shape()); })
-      .def_prop_ro("strides", [](const PyTensor& self) { return as_tuple(self.tensor->strides()); },
-                   "In elements, not bytes.")
-      .def_prop_ro("dtype", [](const PyTensor& self) { return nb::str(infinicore::toString(self.tensor->dtype()).c_str()); },
-                   "\"f32\", \"bf16\", ...")
-      .def_prop_ro("device", [](const PyTensor& self) { return nb::str(self.tensor->device().toString().c_str()); },
-                   "\"cpu:0\", \"nvidia:0\", ...")
+      .def_prop_ro(
+          "strides", [](const PyTensor& self) { return as_tuple(self.tensor->strides()); },
+          "In elements, not bytes.")
+      .def_prop_ro(
+          "dtype",
+          [](const PyTensor& self) {
+            return nb::str(infinicore::toString(self.tensor->dtype()).c_str());
+          },
+          "\"f32\", \"bf16\", ...")
+      .def_prop_ro(
+          "device",
+          [](const PyTensor& self) { return nb::str(self.tensor->device().toString().c_str()); },
+          "\"cpu:0\", \"nvidia:0\", ...")
       .def_prop_ro("ndim", [](const PyTensor& self) { return self.tensor->ndim(); })
-      .def_prop_ro("numel", [](const PyTensor& self) { return self.tensor->numel(); }, "Number of elements.")
+      .def_prop_ro(
+          "numel", [](const PyTensor& self) { return self.tensor->numel(); }, "Number of elements.")
       .def_prop_ro("nbytes", [](const PyTensor& self) { return self.tensor->nbytes(); })
       .def_prop_ro("element_size", [](const PyTensor& self) { return self.tensor->element_size(); })
-      .def_prop_ro("is_contiguous", [](const PyTensor& self) { return self.tensor->is_contiguous(); })
+      .def_prop_ro("is_contiguous",
+                   [](const PyTensor& self) { return self.tensor->is_contiguous(); })
       .def_prop_ro("is_pinned", [](const PyTensor& self) { return self.tensor->is_pinned(); })
       .def_prop_ro("writable", [](const PyTensor& self) { return self.writable; })
-      .def_prop_ro("data_ptr", [](const PyTensor& self) {
-        return reinterpret_cast<uintptr_t>(static_cast<const void*>(self.tensor->data()));
-      })
+      .def_prop_ro(
+          "data_ptr",
+          [](const PyTensor& self) {
+            return reinterpret_cast<uintptr_t>(static_cast<const void*>(self.tensor->data()));
+          })
       .def("__len__", &length)
-      .def("__repr__", [](const PyTensor& self) { return nb::str(("infini.Tensor(" + self.tensor->info() + ")").c_str()); })
+      .def("__repr__",
+           [](const PyTensor& self) {
+             return nb::str(("infini.Tensor(" + self.tensor->info() + ")").c_str());
+           })
       .def("__str__", [](const PyTensor& self) { return nb::str(text(self).c_str()); })
       .def("item", &item, "The only element, as a Python number.");
 }
@@ -171,14 +191,17 @@ void bind_views(nb::class_<PyTensor>& tensor) {
       .def("transpose", &transpose, "dim0"_a = -2, "dim1"_a = -1, "A view with two dims exchanged.")
       .def_prop_ro("T", &reversed, "A view with the dims in reverse order.")
       .def("view", &view, "shape"_a,
-           "The same elements under another shape: a view where the strides allow it, else a copy. One dim may be -1.")
+           "The same elements under another shape: a view where the strides allow it, else a copy. "
+           "One dim may be -1.")
       .def("narrow", &narrow, "dim"_a, "start"_a, "length"_a, "A view of some elements of one dim.")
       .def("squeeze", &squeeze, "dim"_a, "A view without a dim of size 1.")
       .def("unsqueeze", &unsqueeze, "dim"_a, "A view with one more dim of size 1.")
       .def("broadcast_to", &broadcast_to, "shape"_a, "A view as if it had this shape, as in NumPy.")
-      .def("as_strided", &as_strided, "shape"_a, "strides"_a, "offset"_a = 0,
-           "A view with any strides, in elements; refused where it would leave the tensor's memory.")
-      .def("__getitem__", &index, "key"_a.none(), "A view, by whole numbers, slices with any step, ... and None.");
+      .def(
+          "as_strided", &as_strided, "shape"_a, "strides"_a, "offset"_a = 0,
+          "A view with any strides, in elements; refused where it would leave the tensor's memory.")
+      .def("__getitem__", &index, "key"_a.none(),
+           "A view, by whole numbers, slices with any step, ... and None.");
 }
 
 }  // namespace
@@ -194,18 +217,24 @@ void bind_tensor(nb::module_& module) {
       .def_static("ones", &made<Tensor::ones>, "shape"_a, "dtype"_a = "f32", "device"_a = "cpu",
                   "pin_memory"_a = false)
       .def_static("from_array", &from_array, "x"_a.none(), "device"_a = nb::none(),
-                  "A tensor over x's own memory, which it keeps alive; a copy when `device` is another one.");
+                  "A tensor over x's own memory, which it keeps alive; a copy when `device` is "
+                  "another one.");
   bind_facts(tensor);
   bind_views(tensor);
   tensor.def("contiguous", &contiguous, "Itself when it is row-major without gaps, else a copy.")
-      .def("to", &to, "device"_a, "Itself when it is there already, else a contiguous copy on that device.")
-      .def("copy_", &copy, "src"_a.none(), "Copies the elements of any array here, from any device; returns itself.")
+      .def("to", &to, "device"_a,
+           "Itself when it is there already, else a contiguous copy on that device.")
+      .def("copy_", &copy, "src"_a.none(),
+           "Copies the elements of any array here, from any device; returns itself.")
       .def("__setitem__", &set_item, "key"_a.none(), "value"_a.none())
-      .def("__matmul__", [](nb::handle a, nb::handle b) { return matmul(a, b, nb::none(), 1, 0); }, nb::is_operator())
-      .def("numpy", &to_numpy, "A NumPy array: of the same memory on the CPU, else a copy. bf16 needs ml_dtypes.")
+      .def(
+          "__matmul__", [](nb::handle a, nb::handle b) { return matmul(a, b, nb::none(), 1, 0); },
+          nb::is_operator())
+      .def("numpy", &to_numpy,
+           "A NumPy array: of the same memory on the CPU, else a copy. bf16 needs ml_dtypes.")
       .def("__array__", &as_array, "dtype"_a = nb::none(), "copy"_a = nb::none())
-      .def("__dlpack__", &export_dlpack, nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(),
-           "dl_device"_a = nb::none(), "copy"_a = nb::none())
+      .def("__dlpack__", &export_dlpack, nb::kw_only(), "stream"_a = nb::none(),
+           "max_version"_a = nb::none(), "dl_device"_a = nb::none(), "copy"_a = nb::none())
       .def("__dlpack_device__", &dlpack_device);
   tensor.attr("__module__") = "infini";
 }
