@@ -72,6 +72,10 @@ class Direct final : public CpuGemm {
     Pointers p = given;
     if (way_.swapped) std::swap(p.a, p.b);
     const int64_t tasks = plan_.batch * row_parts_ * col_parts_;
+    if (threads_ == 1) {
+      for (int64_t task = 0; task < tasks; ++task) run_task(p, task, alpha, beta, task + 1 < tasks);
+      return;
+    }
     const int threads = std::min(threads_, available_threads());
     std::atomic<int64_t> next{0};
     parallel_for(threads, threads, [&](int64_t first, int64_t last) {
@@ -233,7 +237,7 @@ class Direct final : public CpuGemm {
 
   template <class Body>
   void each_strip(const Part& part, const Body& body) const {
-    const int64_t most = most_rows(kernels_, std::min(unit_, part.vectors)), height = ceil_div(part.rows, ceil_div(part.rows, most));
+    const int64_t height = strip_height(kernels_, part.rows, std::min(unit_, part.vectors));
     for (int64_t row = 0; row < part.rows; row += height)
       body(Part{row, std::min(height, part.rows - row), part.vector, part.vectors});
   }
@@ -269,8 +273,7 @@ class Direct final : public CpuGemm {
     }
     const T* const a = task.a + k * call.a_col;
     T* const c = way_.through_sums ? sums(task.p) : reinterpret_cast<T*>(task.p.c + col * plan_.c.col_step);
-    // Strips nearly equal in height: better than a last one of one row.
-    const int64_t rows = task.part.rows, height = ceil_div(rows, ceil_div(rows, most_rows(kernels_, vectors)));
+    const int64_t rows = task.part.rows, height = strip_height(kernels_, rows, vectors);
     for (int64_t row = 0; row < rows; row += height) {
       const TileKind kind = task.fetches ? TileKind::fetching : fetches_first_ && row == 0 && task.part.row == 0 ? TileKind::first : TileKind::plain;
       call.a = a + row * call.a_row;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cpu/gemm.h"
+#include "base/checked.h"
 
 namespace infini::cpu {
 
@@ -26,16 +27,23 @@ int64_t panel_vectors(const GemmKernels<T>& kernels, int64_t rows, int64_t all, 
   if (rows <= slim_rows && kernels.wide_vectors != 0 && left > kernels.wide_vectors)
     return left <= most_tile_vectors || left >= 2 * most_tile_vectors ? (left < most_tile_vectors ? left : most_tile_vectors)
                                                                      : (left + 1) / 2;
-  if (kernels.wide_vectors != 0 && all % kernels.wide_vectors == 0) return kernels.wide_vectors;
+  if (kernels.wide_vectors == 4 && all % 4 == 0) return 4;
   if (left == 4 && kernels.tile_vectors == 3) return rows <= slim_rows && kernels.wide_vectors == 4 ? 4 : 2;
   return left < kernels.tile_vectors ? left : kernels.tile_vectors;
 }
 
-// Rows of a tile that is so many vectors wide.
+// Rows of a tile that is so many vectors wide, at most.
 template <class T>
 int64_t most_rows(const GemmKernels<T>& kernels, int64_t vectors) {
   if (vectors > kernels.tile_vectors) return kernels.wide_rows > 0 ? kernels.wide_rows : 1;
   return vectors == kernels.tile_vectors ? kernels.tile_rows : kernels.narrow_rows;
+}
+
+// Rows of such a tile: nearly equal ones are better than a last one of one row. (Short products notice a division.)
+template <class T>
+int64_t strip_height(const GemmKernels<T>& kernels, int64_t rows, int64_t vectors) {
+  const int64_t most = most_rows(kernels, vectors);
+  return rows <= most ? rows : ceil_div(rows, ceil_div(rows, most));
 }
 
 }  // namespace infini::cpu
