@@ -29,7 +29,9 @@ constexpr int not_swapped = 0x200, writeable = 0x400;
 Family family_of(nb::handle type) {
   const auto module = nb::cast<std::string>(nb::getattr(type, "__module__", nb::str("")));
   const std::string top = module.substr(0, module.find('.'));
-  return top == "torch" ? Family::torch : top == "cupy" ? Family::cupy : Family::other;
+  if (top == "torch") return Family::torch;
+  if (top == "cupy") return Family::cupy;
+  return top == "jax" || top == "jaxlib" ? Family::jax : Family::other;
 }
 
 const dlpack::ExchangeApi* exchange_api(nb::handle type) {
@@ -197,6 +199,8 @@ void read_dlpack(Array& array, const char* name, Call& call) {
     capsule = export_it(**arguments);
   }
   open_capsule(array, capsule, name);
+  if (array.framework->family == Family::jax)
+    array.writable = false;  // immutable, but does not say so
 }
 
 PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }

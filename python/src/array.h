@@ -27,7 +27,7 @@ struct PyTensor {
 
 // What an array type is, found out once per type.
 struct Framework {
-  enum class Family { own, numpy, torch, cupy, other };
+  enum class Family { own, numpy, torch, cupy, jax, other };
   enum class Door { tensor, array_struct, exchange, dlpack, buffer };
   nb::object type;
   Family family;

@@ -118,9 +118,7 @@ Fresh make_fresh(const Array& like, const int64_t* shape, int rank, Call& call) 
 }
 
 nb::object Fresh::take() {
-  if (array.framework == wanted || wanted->family != Family::other) return object;
-  const auto module = nb::cast<std::string>(nb::getattr(wanted->type, "__module__", nb::str("")));
-  if (!module.starts_with("jax")) return object;
+  if (wanted->family != Family::jax) return object;
   return nb::module_::import_("jax.dlpack").attr("from_dlpack")(object);
 }
 
