@@ -13,6 +13,7 @@ namespace {
 
 // Runs of at least this many bytes are worth more than the loops that a longer run would cost.
 constexpr int64_t enough_column_bytes = 1024, enough_row_bytes = 512;
+constexpr int64_t enough_ragged_row_bytes = 4096;  // of runs that end within lines, which are written in two parts
 constexpr int64_t short_column_bytes = 256, short_row_bytes = 256;
 constexpr int64_t page_bytes = 4096, small_bytes = 24 << 10;
 // Rows so far apart, or multiples of it, compete for the same sets of L2, which has few more than 16 ways.
@@ -81,7 +82,11 @@ bool collect(const RearrangePlan& plan, TileSchedule& schedule, const Policy& po
   const int64_t enough_columns = simple ? 0 : cached ? short_column_bytes : enough_column_bytes;
   while (schedule.row_count * word < line_bytes && collector.grow_rows()) continue;
   while (schedule.column_count * word < short_column_bytes && collector.grow_columns()) continue;
-  while (schedule.row_count * word < enough_rows && collector.grow_rows()) continue;
+  const auto wants_rows = [&] {
+    const int64_t run = schedule.row_count * word;
+    return run < (cached || run % line_bytes == 0 ? enough_rows : enough_ragged_row_bytes);
+  };
+  while (wants_rows() && collector.grow_rows()) continue;
   while (schedule.column_count * word < enough_columns && collector.grow_columns()) continue;
   collector.leave_rest();
   return true;

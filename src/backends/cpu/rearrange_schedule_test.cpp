@@ -287,6 +287,16 @@ TEST(RearrangeSchedule, BlocksWhereTilesWouldEndWithinLines) {
     EXPECT_FALSE(moves_in_blocks(text)) << text;
 }
 
+// Runs that end within lines are taken longer than others.
+TEST(RearrangeSchedule, RaggedRunsAreLong) {
+  const auto rows_of = [](const char* text) {
+    const auto problem = harness::parse_rearrange(text);
+    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20})->row_count;
+  };
+  EXPECT_EQ(3 * 158, rows_of("rearrange f32 26368x3x158 src=1,26368,79104"));
+  EXPECT_EQ(160, rows_of("rearrange f32 26368x3x160 src=1,26368,79104"));
+}
+
 // Runs that go on in the next block: all of a short dimension, and blocks in dst's order.
 TEST(RearrangeSchedule, BlocksFollowEachOtherInDst) {
   const auto problem = harness::parse_rearrange("rearrange f32 520x22x1338 perm=0,2,1");

@@ -28,14 +28,17 @@ void run_skewed_edge(const Panel& p, int64_t begin) {
   }
 }
 
-// The first or the last panel of a run, or one that is not written.
+// The first or the last panel of a run, or one that is not written. Lines that are written in part are asked for some columns
+// before.
 template <class V, int word>
 void run_skewed_end(const Panel& p) {
   constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  constexpr int64_t ahead = 32;
   const auto emit = [&](int64_t c, const typename V::type* v, auto between) {
     for (int k = 0; k < L; ++k) {
       between(k);
       char* const carry = p.carry + (c + k) * line_bytes;
+      if (!p.unwritten && c + k + ahead < p.columns) __builtin_prefetch(p.dst + p.dst_of_column[c + k + ahead], 1);
       if (!p.unwritten)
         V::template store_joined<unit>(p.dst + p.dst_of_column[c + k], V::load(carry), v[k], p.rows * word, p);
       V::store(carry, v[k]);
