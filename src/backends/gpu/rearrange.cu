@@ -59,7 +59,7 @@ bool tiles_repeat(const Context& context, const RearrangePlan& plan) {
                                    [](const Loop& loop) { return loop.src_step == 0; });
   if (!repeats || (plan.atom_bytes >= long_row && plan.loops[plan.depth - 1].src_step == 0))
     return false;
-  return best_tiles(context, plan).cost < 0.87 * copy_cost;
+  return best_tiles(context, plan).cost < 0.74 * copy_cost;
 }
 
 // A long run is left to the driver's own copy, which is as fast as any.

@@ -11,8 +11,8 @@
 namespace infini::gpu {
 namespace {
 
-// One processor of an H200, fitted to 24,000 tilings of 266 layouts, each measured: what is chosen by
-// it takes 3 % longer than the best of some 130 tilings (geometric mean), of which 1 to 2 % is
+// One processor of an H200, fitted to 24,000 tilings of 266 layouts, each measured: what is chosen
+// by it takes 3 % longer than the best of some 130 tilings (geometric mean), of which 1 to 2 % is
 // noise. Other chips have other numbers, but much the same proportions.
 struct Costs {
   double bytes_per_cycle = 27.8;  // if they lay side by side; and in bytes, what else takes time:
