@@ -60,12 +60,19 @@ TEST(CpuGemm, FindsTheWayToReadSmallProducts) {
       {"gemm f32 m=33 n=500 k=500 beta=2", "direct"},            // B in place, k in pieces
       {"gemm f32 m=700 n=34 k=2100 a=t b=t beta=0.5", "direct"}, // sums over pieces
       {"gemm f32 m=2200 n=1000 k=20", "direct"},                 // C written row by row
+      {"gemm f32 m=2200 n=1003 k=7 b=t beta=0.5", "direct"},     // and all of B copied before
+      {"gemm f64 m=1100 n=120 k=9 batch=9 a=t b=t", "direct"},
+      {"gemm bf16 m=701 n=75 k=40 b=t beta=1", "direct"},        // sums of a few rows at a time
+      {"gemm f32 m=90 n=70 k=50 batch=7 b=t", "direct"},         // a few products more than threads
       {"gemm f32 m=1 n=288 k=24", "direct"},                     // low tiles of all widths
       {"gemm f64 m=2 n=123 k=10 batch=3", "direct"},
       {"gemm f32 m=2 n=70 k=58 a=t", "direct"},
       {"gemm f32 m=1 n=3 k=1 batch=32", "direct"},               // one tile for each product
       {"gemm f32 m=12 n=2 k=578 b=t", "skinny"},                 // dot products
       {"gemm f32 m=1 n=15 k=79 b=t", "skinny"},
+      {"gemm f32 m=1 n=203 k=21 b=t", "skinny"},                 // short ones
+      {"gemm f32 m=5 n=131 k=822 b=t", "skinny"},                // five and six rows at once
+      {"gemm bf16 m=6 n=130 k=2050 b=t", "skinny"},              // in pieces
       {"gemm f64 m=9 n=14 k=1246 batch=8 b=t", "skinny"},        // products shared by the threads
       {"gemm bf16 m=3 n=31 k=333 batch=3 b=t", "skinny"},
   };
@@ -143,7 +150,8 @@ void expect_same_bits_for_any_number_of_threads() {
                            "gemm f32 m=100 n=900 k=1000", "gemm f32 m=100 n=900 k=1000 b=t",
                            "gemm f32 m=64 n=40 k=300 batch=20", "gemm f32 m=500 n=32 k=1100 a=t b=t",
                            "gemm f32 m=200 n=300 k=1000 b=t", "gemm f32 m=40 n=700 k=600", "gemm f32 m=2 n=300 k=60",
-                           "gemm f32 m=9 n=14 k=600 batch=8 b=t", "gemm f32 m=600 n=1000 k=50"}) {
+                           "gemm f32 m=9 n=14 k=600 batch=8 b=t", "gemm f32 m=600 n=1000 k=50",
+                           "gemm f32 m=2300 n=1000 k=9 b=t", "gemm f32 m=5 n=400 k=2000 b=t", "gemm f32 m=90 n=90 k=90 batch=3"}) {
     const auto problem = harness::parse_gemm(text);
     const auto expected = bits_of(problem, 1, a, b);
     for (int threads : {2, 3, 5, 8})
