@@ -48,14 +48,8 @@ __global__ void __launch_bounds__(ring_threads(weights_tiles[index]))
   static_assert(multiplying_warps * 32 == group_threads);
   extern __shared__ __align__(16) char shared[];
   const RingMemory memory(shared, tile, s.places);
-  const auto own = static_cast<int>(threadIdx.x);
-  const int warp = __shfl_sync(~0u, own / 32, 0);  // the same for all, and the compiler knows
-  if (own == 0) fetch_map(maps.a), fetch_map(maps.b);
-  if (own < s.places) {
-    make_barrier(memory.arrived + own * barrier_bytes);
-    make_barrier(memory.freed + own * barrier_bytes, multiplying_warps);
-  }
-  make_barriers_known();
+  const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);  // the same for all, and the compiler knows
+  make_ring(maps, memory, s.places, multiplying_warps);
   const auto team = static_cast<uint32_t>(split.blocks);
   const int rank = static_cast<int>(blockIdx.x % team);
   const WeightsShare share = weights_share(split, s.steps, rank);
