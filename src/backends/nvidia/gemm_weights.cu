@@ -1,4 +1,5 @@
-// Products of few rows with weights of 16 bits, by one launch at the speed of memory (sm_90a alone).
+// Products of few rows with weights of 16 bits, by one launch at the speed of memory (sm_90a
+// alone).
 #include <utility>
 
 #include "backends/gpu/check.h"
@@ -27,14 +28,15 @@ BoxMap map_of(const BoxOperand& x, int extent, infiniDtype_t dtype) {
 class Weights final : public gpu::GpuGemm {
  public:
   // `plan` as it is computed: transposed where the launch is swapped.
-  Weights(const GemmContext& context, const GemmPlan& plan, const WeightsLaunch& launch, EncodeBoxes encode,
-          std::shared_ptr<GemmKernel> otherwise)
+  Weights(const GemmContext& context, const GemmPlan& plan, const WeightsLaunch& launch,
+          EncodeBoxes encode, std::shared_ptr<GemmKernel> otherwise)
       : gpu::GpuGemm(context.device, plan),
         weights_(launch),
         a_(map_of(launch.a, tile().rows, plan.a.dtype)),
         b_(map_of(launch.b, tile().cols, plan.b.dtype)),
         kernel_(gpu::make_ready(kernel_for(plan.a.dtype, launch.tile), true)),
-        shared_bytes_(static_cast<size_t>(weights_shared_bytes(tile(), launch.gemm.places, launch.split.blocks))),
+        shared_bytes_(static_cast<size_t>(
+            weights_shared_bytes(tile(), launch.gemm.places, launch.split.blocks))),
         encode_(encode),
         otherwise_(std::move(otherwise)) {
     kernel_.all_shared_memory = true;
@@ -45,10 +47,11 @@ class Weights final : public gpu::GpuGemm {
   bool prepare() const {
     alignas(64) static char somewhere[64];
     CUtensorMap map;
-    const bool ready = a_.encode(encode_, map, somewhere) && b_.encode(encode_, map, somewhere) &&
-                       cudaFuncSetAttribute(kernel_for(plan_.a.dtype, weights_.tile),
-                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            weights_shared_bytes(tile(), tile().alone, most_weights_split)) == cudaSuccess;
+    const bool ready =
+        a_.encode(encode_, map, somewhere) && b_.encode(encode_, map, somewhere) &&
+        cudaFuncSetAttribute(
+            kernel_for(plan_.a.dtype, weights_.tile), cudaFuncAttributeMaxDynamicSharedMemorySize,
+            weights_shared_bytes(tile(), tile().alone, most_weights_split)) == cudaSuccess;
     if (!ready) gpu::take_last_error();
     return ready;
   }
@@ -60,13 +63,15 @@ class Weights final : public gpu::GpuGemm {
   void multiply(const Call& call) const override {
     const char *a = weights_.swapped ? call.b : call.a, *b = weights_.swapped ? call.a : call.b;
     if ((reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b)) % 16 != 0)
-      return otherwise_->run(call.workspace, call.c, call.a, call.b, call.alpha, call.beta, call.stream);
+      return otherwise_->run(call.workspace, call.c, call.a, call.b, call.alpha, call.beta,
+                             call.stream);
     RingMaps maps;
-    require(a_.encode(encode_, maps.a, a) && b_.encode(encode_, maps.b, b), INFINI_STATUS_INTERNAL_ERROR,
-            "the driver cannot describe A or B to the copy engine");
-    const void* arguments[] = {&maps, &weights_.gemm, &weights_.split, &call.c, &call.alpha, &call.beta};
-    gpu::check(gpu::launch(kernel_, weights_.blocks, static_cast<unsigned>(ring_threads(tile())), arguments,
-                           shared_bytes_, call.stream),
+    require(a_.encode(encode_, maps.a, a) && b_.encode(encode_, maps.b, b),
+            INFINI_STATUS_INTERNAL_ERROR, "the driver cannot describe A or B to the copy engine");
+    const void* arguments[] = {&maps,   &weights_.gemm, &weights_.split,
+                               &call.c, &call.alpha,    &call.beta};
+    gpu::check(gpu::launch(kernel_, weights_.blocks, static_cast<unsigned>(ring_threads(tile())),
+                           arguments, shared_bytes_, call.stream),
                "cannot launch gemm candidate weights");
   }
 
@@ -93,8 +98,8 @@ std::unique_ptr<GemmKernel> make_weights(const GemmContext& context, const GemmP
   if (encode == nullptr || !launch || capability(context.device) != 90) return nullptr;
   std::shared_ptr<GemmKernel> otherwise = make_stream(context, plan);
   if (!otherwise) return nullptr;
-  auto kernel = std::make_unique<Weights>(context, launch->swapped ? transposed(plan) : plan, *launch, encode,
-                                          std::move(otherwise));
+  auto kernel = std::make_unique<Weights>(context, launch->swapped ? transposed(plan) : plan,
+                                          *launch, encode, std::move(otherwise));
   return kernel->prepare() ? std::move(kernel) : nullptr;
 }
 

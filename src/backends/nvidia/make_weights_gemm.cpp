@@ -9,14 +9,17 @@
 namespace infini::nvidia {
 namespace {
 
-constexpr int64_t least_steps = 2;          // of a block
+constexpr int64_t least_steps = 2;  // of a block
 // Of the weights: where it was measured; and with how many blocks, where they last long.
-constexpr int64_t least_bytes = 2'000'000, most_bytes = 150'000'000, long_bytes = 60'000'000, least_blocks_long = 60;
+constexpr int64_t least_bytes = 2'000'000, most_bytes = 150'000'000, long_bytes = 60'000'000,
+                  least_blocks_long = 60;
 
 // Blocks for half of the processors.
 int split_of(int64_t tiles, int64_t steps, int processors) {
   int split = 1;
-  while (split < most_weights_split && 4 * split * tiles <= processors && steps >= 2 * split * least_steps) split *= 2;
+  while (split < most_weights_split && 4 * split * tiles <= processors &&
+         steps >= 2 * split * least_steps)
+    split *= 2;
   return split;
 }
 
@@ -54,22 +57,26 @@ std::optional<WeightsLaunch> make_weights_gemm(const GemmPlan& given, int proces
   return launch;
 }
 
-// Blocks for up to half of the processors leave the other half to the next product; else there should be
-// work for nearly all, and not more: what is left over would wait, and most of the chip for it.
+// Blocks for up to half of the processors leave the other half to the next product; else there
+// should be work for nearly all, and not more: what is left over would wait, and most of the chip
+// for it.
 bool weights_gemm_pays(const GemmPlan& plan, int processors) {
   const auto launch = make_weights_gemm(plan, processors);
   if (!launch) return false;
   const int64_t bytes = 2 * plan.batch * std::max(plan.m, plan.n) * plan.k, blocks = launch->blocks;
-  if (bytes < least_bytes || bytes > most_bytes || (bytes > long_bytes && blocks < least_blocks_long)) return false;
+  if (bytes < least_bytes || bytes > most_bytes ||
+      (bytes > long_bytes && blocks < least_blocks_long))
+    return false;
   return 2 * blocks <= processors || (10 * blocks >= 9 * processors && blocks <= processors);
 }
 
 std::string to_string(const WeightsLaunch& launch) {
   const RingTile& tile = weights_tiles[launch.tile];
   return std::to_string(launch.blocks) + " blocks, " + std::to_string(launch.split.blocks) +
-         " for a tile of " + std::to_string(tile.rows) + "x" + std::to_string(tile.cols) + ", up to " +
-         std::to_string(launch.split.steps) + " steps of " + std::to_string(tile.boxes * box_depth) +
-         " along k each, through " + std::to_string(launch.gemm.places) + " places, weights with k " +
+         " for a tile of " + std::to_string(tile.rows) + "x" + std::to_string(tile.cols) +
+         ", up to " + std::to_string(launch.split.steps) + " steps of " +
+         std::to_string(tile.boxes * box_depth) + " along k each, through " +
+         std::to_string(launch.gemm.places) + " places, weights with k " +
          (launch.gemm.a_k_inside ? "inside" : "outside") + (launch.swapped ? ", transposed" : "");
 }
 

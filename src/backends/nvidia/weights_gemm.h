@@ -1,13 +1,13 @@
-// The weights gemm schedule: up to 16 rows against a large matrix of 16 bits, the weights of a layer,
-// by one launch at the speed of memory (sm_90a).
+// The weights gemm schedule: up to 16 rows against a large matrix of 16 bits, the weights of a
+// layer, by one launch at the speed of memory (sm_90a).
 //
 // The product is computed with the weights on the left: 64 rows of theirs are a tile of a ring gemm
-// (ring_gemm.h), and the few rows (of A, where the weights are B) are its columns. Half of the processors
-// have deep enough rings to keep memory busy; the other half has room for the next product, whose blocks
-// are ready when this one ends. Where there are fewer tiles, `split` blocks share the k of each; the first
-// of them adds what the others send it, in the order of k.
-// Law: over all blocks every step along k of every tile of every matrix of the batch is taken exactly
-// once. C++17, constexpr where the kernel shares it.
+// (ring_gemm.h), and the few rows (of A, where the weights are B) are its columns. Half of the
+// processors have deep enough rings to keep memory busy; the other half has room for the next
+// product, whose blocks are ready when this one ends. Where there are fewer tiles, `split` blocks
+// share the k of each; the first of them adds what the others send it, in the order of k. Law: over
+// all blocks every step along k of every tile of every matrix of the batch is taken exactly once.
+// C++17, constexpr where the kernel shares it.
 #pragma once
 
 #include <optional>
@@ -53,8 +53,8 @@ constexpr int weights_shared_bytes(const RingTile& tile, int places, int split) 
   return weights_room(tile, places) + (split - 1) * tile.rows * tile.cols * int{sizeof(float)};
 }
 
-// Nothing unless there are few rows or columns, and the engine can read both operands. Their bases must
-// be multiples of 16 bytes, too.
+// Nothing unless there are few rows or columns, and the engine can read both operands. Their bases
+// must be multiples of 16 bytes, too.
 std::optional<WeightsLaunch> make_weights_gemm(const GemmPlan& plan, int processors);
 
 // Whether that is faster than cuBLASLt, as measured on an H200.

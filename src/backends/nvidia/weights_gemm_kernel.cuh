@@ -1,5 +1,5 @@
-// The weights gemm kernel: a ring of weights for each block, and one sum of what the blocks of a tile
-// have.
+// The weights gemm kernel: a ring of weights for each block, and one sum of what the blocks of a
+// tile have.
 #pragma once
 
 #include "ring_gemm_kernel.cuh"
@@ -8,13 +8,14 @@
 namespace infini::nvidia {
 
 // The sums of the first block of a tile become those of all, added in the order of k. False for the
-// others, which have sent theirs to `room`. For a warpgroup; the block's other warps have arrived at the
-// team's barrier once, or ended.
+// others, which have sent theirs to `room`. For a warpgroup; the block's other warps have arrived
+// at the team's barrier once, or ended.
 template <int count>
 __device__ bool gather_sums(float (&sums)[count], uint32_t room, int rank, int blocks) {
   constexpr int vectors = count / 4;
   const auto place = [&](int of, int i) {
-    return room + static_cast<uint32_t>(((of - 1) * vectors + i) * group_threads * 16) + threadIdx.x * 16;
+    return room + static_cast<uint32_t>(((of - 1) * vectors + i) * group_threads * 16) +
+           threadIdx.x * 16;
   };
   wait_for_team();  // all have begun
   if (rank > 0) {
@@ -36,8 +37,8 @@ __device__ bool gather_sums(float (&sums)[count], uint32_t room, int rank, int b
   return true;
 }
 
-// Nothing is read before the work before this kernel is done. Its successor may begin at once: there are
-// processors left for it.
+// Nothing is read before the work before this kernel is done. Its successor may begin at once:
+// there are processors left for it.
 template <class T, int index>
 __global__ void __launch_bounds__(ring_threads(weights_tiles[index]))
     multiply_weights(const __grid_constant__ RingMaps maps, const __grid_constant__ RingGemm s,
@@ -48,7 +49,8 @@ __global__ void __launch_bounds__(ring_threads(weights_tiles[index]))
   static_assert(multiplying_warps * 32 == group_threads);
   extern __shared__ __align__(16) char shared[];
   const RingMemory memory(shared, tile, s.places);
-  const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);  // the same for all, and the compiler knows
+  const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32,
+                               0);  // the same for all, and the compiler knows
   make_ring(maps, memory, s.places, multiplying_warps);
   const auto team = static_cast<uint32_t>(split.blocks);
   const int rank = static_cast<int>(blockIdx.x % team);
@@ -66,13 +68,16 @@ __global__ void __launch_bounds__(ring_threads(weights_tiles[index]))
   gpu::wait_when_known(fetch_weights.known() ^ fetch_columns.known() ^ write.known());
 
   if (warp == multiplying_warps) {
-    if (elected()) feed_ring<tile>(maps, share.steps, s.places, memory, fetch_weights, fetch_columns);
+    if (elected())
+      feed_ring<tile>(maps, share.steps, s.places, memory, fetch_weights, fetch_columns);
     return;
   }
   RingSums<T, tile, false> x(member);
   x.add_all(s, share.steps, memory, 0);
-  const uint32_t room = shared_address(shared) + static_cast<uint32_t>(weights_room(tile, s.places));
-  if (team == 1 || gather_sums(x.sums, room, rank, split.blocks)) write.write_each(x.sums, alpha, beta);
+  const uint32_t room =
+      shared_address(shared) + static_cast<uint32_t>(weights_room(tile, s.places));
+  if (team == 1 || gather_sums(x.sums, room, rank, split.blocks))
+    write.write_each(x.sums, alpha, beta);
 }
 
 }  // namespace infini::nvidia

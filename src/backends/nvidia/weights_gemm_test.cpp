@@ -41,9 +41,12 @@ TEST(WeightsGemm, KeepsTheLaw) {
   for (int i = 0; i < 4000 && !HasFatalFailure(); ++i) {
     auto problem = harness::random_gemm(random, 40);
     if (i % 2 == 0) {
-      const auto number = [&](int64_t most, int64_t of) { return std::to_string(of * random.between(1, most)); };
-      problem = harness::parse_gemm("gemm f16 m=" + number(16, 1) + " n=" + number(1000, 8) + " k=" + number(1000, 8) +
-                                    " batch=" + number(3, 1) + (i % 4 == 0 ? " b=t" : ""));
+      const auto number = [&](int64_t most, int64_t of) {
+        return std::to_string(of * random.between(1, most));
+      };
+      problem = harness::parse_gemm("gemm f16 m=" + number(16, 1) + " n=" + number(1000, 8) +
+                                    " k=" + number(1000, 8) + " batch=" + number(3, 1) +
+                                    (i % 4 == 0 ? " b=t" : ""));
     }
     const GemmPlan given = make_gemm_plan(problem.c, problem.a, problem.b);
     const auto launch = make_weights_gemm(given, processors);
@@ -59,7 +62,8 @@ TEST(WeightsGemm, KeepsTheLaw) {
 
 TEST(WeightsGemm, RingsFitIntoAProcessor) {
   for (const RingTile& tile : weights_tiles) {
-    EXPECT_LE(weights_shared_bytes(tile, tile.alone, most_weights_split) + driver_bytes, processor_bytes);
+    EXPECT_LE(weights_shared_bytes(tile, tile.alone, most_weights_split) + driver_bytes,
+              processor_bytes);
     EXPECT_EQ(0, ring_piece_bytes(tile) % box_alignment);
     EXPECT_EQ(group_rows, tile.rows) << "one warpgroup adds the sums of the others";
     EXPECT_EQ(0, tile.cols % 8);
@@ -72,13 +76,15 @@ TEST(WeightsGemm, PaysWhereItWasMeasuredFaster) {
     ASSERT_TRUE(weights_gemm_pays(plan_of(text), processors)) << text;
     EXPECT_GE(make_weights_gemm(plan_of(text), processors)->blocks, 64u) << text;
   }
-  for (const char* text : {"gemm bf16 m=1 n=14336 k=4096", "gemm bf16 m=16 n=5120 k=5120", "gemm f16 m=1 n=3584 k=18944", "gemm f16 m=1 n=8192 k=28672", "gemm bf16 m=16 n=512 k=512"})
+  for (const char* text :
+       {"gemm bf16 m=1 n=14336 k=4096", "gemm bf16 m=16 n=5120 k=5120",
+        "gemm f16 m=1 n=3584 k=18944", "gemm f16 m=1 n=8192 k=28672", "gemm bf16 m=16 n=512 k=512"})
     EXPECT_FALSE(weights_gemm_pays(plan_of(text), processors)) << text;
 }
 
 TEST(WeightsGemm, DeclinesWhatItCannotDo) {
-  for (const char* text : {"gemm f32 m=1 n=4096 k=4096", "gemm f16 m=17 n=4096 k=4096", "gemm f16 m=1 n=4097 k=4096",
-                           "gemm f16 m=8 n=4096 k=4096 a=t"})
+  for (const char* text : {"gemm f32 m=1 n=4096 k=4096", "gemm f16 m=17 n=4096 k=4096",
+                           "gemm f16 m=1 n=4097 k=4096", "gemm f16 m=8 n=4096 k=4096 a=t"})
     EXPECT_FALSE(make_weights_gemm(plan_of(text), processors)) << text;
 }
 
