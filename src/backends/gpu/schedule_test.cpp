@@ -262,9 +262,10 @@ TEST(Schedules, TheSearchOverlooksNothing) {
         const TileShape shape = grow_tile(nest, SrcOrder(nest), run, row);
         BestTile alone;
         lay_out_tile(nest, shape, model, alone);
-        if (shape.units * nest.unit <= model.tile_bytes)
+        if (shape.units * nest.unit <= model.tile_bytes) {
           ASSERT_LE(found, alone.cost * (1 + 1e-12)) << to_text(problem) << "\n"
                                                      << to_string(*alone.schedule);
+        }
       }
   }
 }
