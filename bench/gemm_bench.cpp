@@ -58,13 +58,13 @@ std::string verify(const harness::GemmProblem& problem) {
 }
 
 void print_header(const GemmLimits& limits, infiniDtype_t dtype) {
-  std::printf("\n%s: at most %.4g GFLOP/s and %.4g GB/s here\n%-27s %8s %7s %6s %6s %9s %6s  %-10s %s\n",
+  std::printf("\n%s: at most %.4g GFLOP/s and %.4g GB/s here\n%-31s %8s %7s %6s %6s %9s %6s  %-10s %s\n",
               dtype_name(dtype), limits.flops_per_second * 1e-9, limits.bytes_per_second * 1e-9,
               "case", "GFLOP/s", "GB/s", "bound", "of it", "best peer", "ratio", "candidate", "peers");
 }
 
 void print_row(const GemmRow& row) {
-  std::printf("%-27s %8.1f %7.1f %6s %6.2f ", row.name.c_str(), row.flops / row.seconds * 1e-9,
+  std::printf("%-31s %8.1f %7.1f %6s %6.2f ", row.name.c_str(), row.flops / row.seconds * 1e-9,
               row.bytes / row.seconds * 1e-9, row.byte_bound ? "bytes" : "flops",
               row.limit_seconds / row.seconds);
   if (const double best = row.best_peer(); best > 0)

@@ -1,5 +1,5 @@
 # Sourced by ./run and ./test: installs what is missing on a Debian machine and builds a preset.
-# Everything comes from Debian's package sources; as root, or through sudo.
+# Packages come from Debian, as root or through sudo; what Python needs comes from PyPI, into a folder of the build.
 
 say() { printf '\n== %s\n' "$*"; }
 
