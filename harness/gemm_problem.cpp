@@ -36,20 +36,24 @@ infiniDtype_t parse_dtype(std::string_view text) {
   return dtype;
 }
 
+// Those of the contiguous matrix (or batch of them) whose last two dims are exchanged.
+std::vector<int64_t> transposed_strides(infiniDtype_t dtype, std::vector<size_t> shape) {
+  const size_t rank = shape.size();
+  std::swap(shape[rank - 1], shape[rank - 2]);
+  const Layout stored = make_layout(dtype, rank, shape.data(), nullptr);
+  std::vector<int64_t> strides(stored.strides, stored.strides + rank);
+  std::swap(strides[rank - 1], strides[rank - 2]);
+  return strides;
+}
+
 Layout matrix(infiniDtype_t dtype, int64_t batch, int64_t rows, int64_t cols,
               const std::string& strides, const char* what) {
   std::vector<size_t> shape;
   if (batch >= 0) shape.push_back(static_cast<size_t>(batch));
   shape.insert(shape.end(), {static_cast<size_t>(rows), static_cast<size_t>(cols)});
   if (strides.empty()) return make_layout(dtype, shape.size(), shape.data(), nullptr);
-  std::vector<ptrdiff_t> steps;
-  if (strides == "t") {
-    if (batch >= 0) steps.push_back(rows * cols);
-    steps.insert(steps.end(), {1, rows});
-  } else {
-    const auto numbers = parse_integers(strides, ',', what);
-    steps.assign(numbers.begin(), numbers.end());
-  }
+  const auto numbers = strides == "t" ? transposed_strides(dtype, shape) : parse_integers(strides, ',', what);
+  const std::vector<ptrdiff_t> steps(numbers.begin(), numbers.end());
   require(steps.size() == shape.size(), bad, what, " has ", steps.size(), " strides for ",
           shape.size(), " dims");
   return make_layout(dtype, shape.size(), shape.data(), steps.data());
@@ -99,11 +103,14 @@ std::string number_text(const char* key, double value, double usual) {
 
 }  // namespace
 
-bool is_gemm(std::string_view text) { return text.starts_with("gemm "); }
+bool is_gemm(std::string_view text) {
+  const auto words = split_words(text);
+  return !words.empty() && words[0] == "gemm";
+}
 
 GemmProblem parse_gemm(std::string_view text) {
   const auto words = split_words(text);
-  require(words.size() >= 5 && words[0] == "gemm", bad, "\"", text, "\" is not a gemm problem", form);
+  require(words.size() >= 2 && words[0] == "gemm", bad, "\"", text, "\" is not a whole gemm problem", form);
   GemmProblem problem;
   Parts parts;
   parts.dtype = parts.out = parse_dtype(words[1]);

@@ -46,7 +46,7 @@ TEST(ProblemText, ErrorsQuoteWhatIsWrong) {
   EXPECT_NE(std::string::npos, message_of("rearrange f32 2x3 dst=1").find("1 strides for 2 dims"));
   EXPECT_NE(std::string::npos, message_of("rearrange f32 2x3 perm=0,0").find("\"0,0\""));
   EXPECT_NE(std::string::npos, message_of("rearrange f32 2x3 foo=1").find("\"foo=1\""));
-  EXPECT_NE(std::string::npos, message_of("").find("expected: rearrange"));
+  EXPECT_NE(std::string::npos, message_of("").find("begin with rearrange or gemm"));
   EXPECT_NE(std::string::npos, message_of("rearrange f32 -2").find("negative"));
 }
 

@@ -28,7 +28,7 @@ Strides parse_strides(std::string_view text, size_t rank, const char* what) {
 }
 
 // perm: `shape` is the source's; both layouts get the result's shape.
-void apply_permutation(std::string_view text, std::vector<size_t>& shape, Strides& src) {
+void apply_permutation(std::string_view text, infiniDtype_t dtype, std::vector<size_t>& shape, Strides& src) {
   const auto axes = parse_integers(text, ',', "perm");
   auto sorted = axes;
   std::sort(sorted.begin(), sorted.end());
@@ -38,14 +38,11 @@ void apply_permutation(std::string_view text, std::vector<size_t>& shape, Stride
   require(is_permutation, bad, "perm: \"", text, "\" does not name each of the ", shape.size(),
           " axes once");
   require(!src.given, bad, "perm and src exclude each other");
-  const std::vector<size_t> old = shape;
-  src = {true, std::vector<ptrdiff_t>(old.size())};
+  const Layout old = make_layout(dtype, shape.size(), shape.data(), nullptr);
+  src = {true, std::vector<ptrdiff_t>(shape.size())};
   for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<size_t>(axes[i]);
-    shape[i] = old[axis];
-    ptrdiff_t stride = 1;
-    for (size_t j = axis + 1; j < old.size(); ++j) stride *= static_cast<ptrdiff_t>(old[j]);
-    src.values[i] = stride;
+    shape[i] = static_cast<size_t>(old.shape[axes[i]]);
+    src.values[i] = old.strides[axes[i]];
   }
 }
 
@@ -64,8 +61,10 @@ std::string strides_text(const char* key, const Layout& layout) {
 
 RearrangeProblem parse_rearrange(std::string_view text) {
   const auto words = split_words(text);
-  require(words.size() >= 3 && words[0] == "rearrange", bad, "\"", text,
-          "\" is not a rearrange problem", form);
+  require(!words.empty() && words[0] == "rearrange", bad, "\"", text,
+          "\" is not a problem: those begin with rearrange or gemm, as in \"rearrange f32 2x3 perm=1,0\" or "
+          "\"gemm f32 m=2 n=3 k=4\"");
+  require(words.size() >= 3, bad, "\"", text, "\" is not a whole rearrange problem", form);
   const infiniDtype_t dtype = dtype_from_name(words[1]);
   require(dtype != INFINI_DTYPE_INVALID, bad, "\"", words[1], "\" is not a dtype", form);
   auto shape = parse_shape(words[2]);
@@ -75,7 +74,7 @@ RearrangeProblem parse_rearrange(std::string_view text) {
     std::string_view value;
     if (take_key(words[i], "dst", value)) dst = parse_strides(value, shape.size(), "dst");
     else if (take_key(words[i], "src", value)) src = parse_strides(value, shape.size(), "src");
-    else if (take_key(words[i], "perm", value)) apply_permutation(value, shape, src);
+    else if (take_key(words[i], "perm", value)) apply_permutation(value, dtype, shape, src);
     else if (take_key(words[i], "dst_at", value)) problem.dst_at = parse_integer(value, "dst_at");
     else if (take_key(words[i], "src_at", value)) problem.src_at = parse_integer(value, "src_at");
     else fail(bad, "\"", words[i], "\" is not understood", form);

@@ -31,6 +31,8 @@ std::vector<std::string> split(std::string_view text, char separator) {
 int64_t parse_integer(std::string_view text, std::string_view what) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  require(error != std::errc::result_out_of_range, INFINI_STATUS_BAD_PARAM, what, ": ", text,
+          " does not fit into 64 bits");
   require(error == std::errc() && end == text.data() + text.size(), INFINI_STATUS_BAD_PARAM, what,
           ": \"", text, "\" is not a whole number");
   return value;
@@ -46,7 +48,7 @@ std::vector<int64_t> parse_integers(std::string_view text, char separator, std::
 std::vector<size_t> parse_shape(std::string_view text) {
   std::vector<size_t> shape;
   if (text == "scalar") return shape;
-  for (const int64_t extent : parse_integers(text, 'x', "shape")) {
+  for (const int64_t extent : parse_integers(text, 'x', "shape (dims joined by x, as in 2x3)")) {
     require(extent >= 0, INFINI_STATUS_BAD_TENSOR_SHAPE, "shape: ", extent, " is negative");
     shape.push_back(static_cast<size_t>(extent));
   }

@@ -31,7 +31,7 @@ TEST(CapiDevices, AFailedSetDeviceChangesNothing) {
   EXPECT_EQ(INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED, infinirtSetDevice(INFINI_DEVICE_CAMBRICON, 0));
   EXPECT_EQ(INFINI_STATUS_DEVICE_NOT_FOUND, infinirtSetDevice(INFINI_DEVICE_CPU, 1));
   EXPECT_EQ(INFINI_STATUS_DEVICE_NOT_FOUND, infinirtSetDevice(INFINI_DEVICE_CPU, -1));
-  EXPECT_STREQ("device_id is -1; there are 1 cpu devices", infiniGetLastErrorString());
+  EXPECT_STREQ("device_id is -1; the number of cpu devices is 1", infiniGetLastErrorString());
   infiniDevice_t kind = INFINI_DEVICE_QY;
   int id = -1;
   EXPECT_OK(infinirtGetDevice(&kind, &id));

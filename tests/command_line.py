@@ -24,6 +24,9 @@ CASES = [
     (["bench", "--random", "4", "--megabytes", "1", "--milliseconds", "1"], 0, "geometric mean", ""),
     (["bench", "rearrange f32 4096x64 src=256,2", "--milliseconds", "1"], 0, "(whole lines allow 0.67)", ""),
     (["bench", "gemm f32 m=8 n=8 k=8", "--milliseconds", "1"], 0, "gemm f32 m=8 n=8 k=8", ""),
+    # The quotes around a problem may be left out.
+    (["plan", "rearrange", "f32", "2x3", "perm=1,0"], 0, "writes 24 bytes, reads 24", ""),
+    (["check", "rearrange", "f32", "2x3", "gemm", "f32", "m=2", "n=3", "k=4"], 0, "3 passed, 0 failed", ""),
     # What is wrong is named, and nothing runs.
     (["frobnicate"], 2, "", '"frobnicate" is not a command'),
     (["plan"], 2, "", "problem"),
@@ -42,6 +45,20 @@ CASES = [
     (["check", "--random", "5", "--device", "qy"], 2, "", "qy"),
     (["check", "--random", "5", "--device", "toaster"], 2, "", "toaster"),
     (["check", "--random", "5", "--threads", "-3"], 2, "", "-3"),
+    (["check", "--random", "5", "--threads", "4294967297"], 2, "", "--threads is 4294967297"),
+    (["check", "--random", "-5"], 2, "", "--random is -5"),
+    (["check", "--random", "5", "--device", "cpu:0:1"], 2, "", '"cpu:0:1"'),
+    (["check", "--random", "5", "--device", "cpu:4294967296"], 2, "", "cpu:4294967296"),
+    (["check", "--random", "5", "--device", "cpu:7"], 2, "", "device_id is 7"),
+    (["check", "rearrange u8 1000000000x1000000000"], 1, "bytes of host memory", ""),
+    (["plan", "copy f32 2x3"], 2, "", "begin with rearrange or gemm"),
+    (["plan", "gemm"], 2, "", "expected: gemm DTYPE"),
+    (["plan", "rearrange f32 4294967296x4294967296x4294967296 perm=2,1,0"], 2, "", "2^63 - 1 bytes"),
+    (["plan", "gemm f32 m=4294967296 n=1 k=4294967296 a=t"], 2, "", "2^63 - 1 bytes"),
+    (["plan", "rearrange u8 99999999999999999999"], 2, "", "64 bits"),
+    (["devices", "all"], 2, "", '"all" is not understood'),
+    (["bench", "--list", "all"], 2, "", '"all" is not understood'),
+    (["bench", "quick", "--json", "/nowhere/at/all"], 2, "", "cannot write /nowhere/at/all"),
 ]
 
 

@@ -4,11 +4,17 @@
 #include <algorithm>
 
 #include "base/device_kind.h"
+#include "base/dtype.h"
 #include "base/error.h"
 #include "harness/text.h"
 #include "infinirt.h"
 
 namespace infini::tools {
+namespace {
+
+bool names_operator(const std::string& word) { return word == "rearrange" || word == "gemm"; }
+
+}  // namespace
 
 bool Arguments::take_flag(const std::string& name) {
   const auto found = std::find(words_.begin(), words_.end(), name);
@@ -33,24 +39,31 @@ std::string Arguments::take_value(const std::string& name, const std::string& ot
   return otherwise;
 }
 
-int64_t Arguments::take_integer(const std::string& name, int64_t otherwise) {
+int64_t Arguments::take_integer(const std::string& name, int64_t otherwise, int64_t least, int64_t most) {
   const std::string text = take_value(name, "");
-  return text.empty() ? otherwise : harness::parse_integer(text, name);
+  if (text.empty()) return otherwise;
+  const int64_t value = harness::parse_integer(text, name);
+  require(value >= least, INFINI_STATUS_BAD_PARAM, name, " is ", value, "; expected at least ", least);
+  require(value <= most, INFINI_STATUS_BAD_PARAM, name, " is ", value, "; expected at most ", most);
+  return value;
 }
 
 infiniDevice_t Arguments::take_device() {
-  const auto parts = harness::split(take_value("--device", "cpu"), ':');
+  const std::string name = take_value("--device", "cpu");
+  const auto parts = harness::split(name, ':');
+  require(parts.size() <= 2, INFINI_STATUS_BAD_PARAM, "--device is \"", name, "\"; expected NAME or NAME:ID");
   const infiniDevice_t kind = device_kind_from_name(parts[0]);
   require(kind != INFINI_DEVICE_TYPE_COUNT, INFINI_STATUS_BAD_PARAM, "--device: \"", parts[0],
           "\" is not a kind of device; `infini devices` lists them");
   const int64_t id = parts.size() > 1 ? harness::parse_integer(parts[1], "--device") : 0;
+  require(id >= 0 && id <= INT32_MAX, INFINI_STATUS_BAD_PARAM, "--device: there is no ", name);
   require_success(infinirtSetDevice(kind, static_cast<int>(id)));
   return kind;
 }
 
 std::string Arguments::take_operator() {
   const std::string name = take_value("--op", "rearrange");
-  require(name == "rearrange" || name == "gemm", INFINI_STATUS_BAD_PARAM, "--op is \"", name,
+  require(names_operator(name), INFINI_STATUS_BAD_PARAM, "--op is \"", name,
           "\"; expected rearrange or gemm");
   return name;
 }
@@ -59,7 +72,24 @@ std::vector<std::string> Arguments::rest() const {
   for (const auto& word : words_)
     require(!word.starts_with("--"), INFINI_STATUS_BAD_PARAM, word,
             " is not an option of this command; see `infini --help`");
-  return words_;
+  std::vector<std::string> joined;
+  bool inside = false;  // an unquoted problem
+  for (size_t i = 0; i < words_.size(); ++i) {
+    const std::string& word = words_[i];
+    if (names_operator(word))
+      inside = i + 1 < words_.size() && dtype_from_name(words_[i + 1]) != INFINI_DTYPE_INVALID;
+    else if (inside && word.find(' ') == std::string::npos) {
+      joined.back() += " " + word;
+      continue;
+    }
+    joined.push_back(word);
+  }
+  return joined;
+}
+
+void Arguments::require_none() const {
+  for (const auto& word : rest())
+    fail(INFINI_STATUS_BAD_PARAM, "\"", word, "\" is not understood here; see `infini --help`");
 }
 
 void require_success(infiniStatus_t status) {

@@ -16,15 +16,19 @@ class Arguments {
   // Each takes what it finds out of the list.
   bool take_flag(const std::string& name);
   std::string take_value(const std::string& name, const std::string& otherwise);
-  int64_t take_integer(const std::string& name, int64_t otherwise);
+  // Throws for what is not within least..most.
+  int64_t take_integer(const std::string& name, int64_t otherwise, int64_t least, int64_t most = INT64_MAX);
   // --device NAME[:ID]; makes that device current.
   infiniDevice_t take_device();
 
   // --op NAME: "rearrange" (when absent) or "gemm".
   std::string take_operator();
 
-  // What is left: throws for anything that looks like a flag.
+  // What is left: throws for anything that looks like a flag. The words of a problem without quotes around it
+  // are one.
   std::vector<std::string> rest() const;
+  // Throws when anything is left.
+  void require_none() const;
 
  private:
   std::vector<std::string> words_;

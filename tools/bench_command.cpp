@@ -1,6 +1,7 @@
 // infini bench: suites or single problems, measured against a copy of the same bytes.
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 #include "base/error.h"
 #include "bench/gemm_bench.h"
@@ -21,7 +22,8 @@ struct NamedProblem {
   std::string name, text;
 };
 
-int list_suites() {
+int list_suites(const Arguments& arguments) {
+  arguments.require_none();
   for (const auto& suite : harness::suites())
     std::printf("%-12s %3zu cases  %s\n", suite.name, suite.cases.size(), suite.about);
   return 0;
@@ -105,10 +107,14 @@ bench::Options take_options(Arguments& arguments) {
   bench::Options options;
   options.verify = !arguments.take_flag("--no-verify");
   options.scaling = arguments.take_flag("--scaling");
-  const int64_t milliseconds = arguments.take_integer("--milliseconds", 300);
-  require(milliseconds > 0, INFINI_STATUS_BAD_PARAM, "--milliseconds is ", milliseconds, "; expected at least 1");
-  options.seconds = static_cast<double>(milliseconds) / 1000;
+  options.seconds = static_cast<double>(arguments.take_integer("--milliseconds", 300, 1)) / 1000;
   return options;
+}
+
+// Found out before anything is measured, not after.
+void require_writable(const std::string& json) {
+  require(json.empty() || std::ofstream(json, std::ios::app).is_open(), INFINI_STATUS_BAD_PARAM,
+          "--json: cannot write ", json);
 }
 
 struct Work {
@@ -120,10 +126,8 @@ struct Work {
 Work take_work(Arguments& arguments) {
   const std::string filter = arguments.take_value("--filter", ""), suite = arguments.take_value("--suite", "");
   const bool gemm = arguments.take_operator() == "gemm", on_cpu = current_device().kind() == INFINI_DEVICE_CPU;
-  const int64_t count = arguments.take_integer("--random", 0), seed = arguments.take_integer("--seed", 1);
-  const int64_t megabytes = arguments.take_integer("--megabytes", on_cpu ? 50 : 200);
-  require(count >= 0 && megabytes > 0, INFINI_STATUS_BAD_PARAM, "--random is ", count, ", --megabytes ", megabytes,
-          "; expected at least 1");
+  const int64_t count = arguments.take_integer("--random", 0, 1), seed = arguments.take_integer("--seed", 1, 0);
+  const int64_t megabytes = arguments.take_integer("--megabytes", on_cpu ? 50 : 200, 1, 1'000'000);
   auto words = arguments.rest();
   std::erase(words, "rearrange");  // `infini bench rearrange --suite cpu` reads well
   if (!suite.empty()) words.push_back(suite);
@@ -138,7 +142,7 @@ Work take_work(Arguments& arguments) {
 }  // namespace
 
 int run_bench(Arguments& arguments) {
-  if (arguments.take_flag("--list")) return list_suites();
+  if (arguments.take_flag("--list")) return list_suites(arguments);
   arguments.take_device();
   const bench::Options options = take_options(arguments);
   const std::string json = arguments.take_value("--json", "");
@@ -146,6 +150,7 @@ int run_bench(Arguments& arguments) {
   const bool torch = asked == "torch" || asked == "torch-compiled";
   require(asked.empty() || asked == "none" || (torch && !json.empty()), INFINI_STATUS_BAD_PARAM,
           "--peer is \"", asked, "\"; expected none, or torch or torch-compiled together with --json FILE");
+  require_writable(json);
   const auto [words, problems] = take_work(arguments);
   const auto gemms = std::count_if(problems.begin(), problems.end(),
                                    [](const NamedProblem& p) { return harness::is_gemm(p.text); });

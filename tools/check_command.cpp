@@ -39,8 +39,8 @@ struct Tally {
 
 int run_check(Arguments& arguments) {
   arguments.take_device();
-  const int64_t count = arguments.take_integer("--random", 0);
-  const int64_t seed = arguments.take_integer("--seed", 1);
+  const int64_t count = arguments.take_integer("--random", 0, 1);
+  const int64_t seed = arguments.take_integer("--seed", 1, 0);
   const bool curated = arguments.take_flag("--curated"), large = arguments.take_flag("--large");
   const bool gemm = arguments.take_operator() == "gemm";
   const auto problems = arguments.rest();

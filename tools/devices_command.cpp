@@ -26,7 +26,7 @@ void print_devices(infiniDevice_t kind, int count) {
 }  // namespace
 
 int run_devices(Arguments& arguments) {
-  arguments.rest();
+  arguments.require_none();
   std::string not_built;
   for (int i = 0; i < INFINI_DEVICE_TYPE_COUNT; ++i) {
     const auto kind = static_cast<infiniDevice_t>(i);

@@ -53,9 +53,11 @@ Options of plan, check and bench:
 
 A problem is "rearrange DTYPE SHAPE [dst=STRIDES] [src=STRIDES] [perm=AXES] [dst_at=BYTES]
 [src_at=BYTES]": strides count elements, a side without them is row-major; with perm SHAPE is the
-contiguous source's and AXES the order of its axes in the contiguous result.
+contiguous source's and AXES the order of its axes in the contiguous result; a base pointer lies BYTES
+past an aligned address.
 Or "gemm DTYPE m=M n=N k=K [batch=B] [a_batch=1] [b_batch=1] [out=DTYPE] [a=STRIDES|t] [b=STRIDES|t]
-[c=STRIDES|t] [alpha=X] [beta=X]": `t` is the transposed contiguous matrix.
+[c=STRIDES|t] [alpha=X] [beta=X] [a_at=BYTES] [b_at=BYTES] [c_at=BYTES]": `t` is the transposed
+contiguous matrix.
 )";
 
 bool asks_for_help(const char* word) {
@@ -74,7 +76,7 @@ int run(const Command& command, int count, char** values) {
     return 0;
   }
   Arguments arguments(count, values);
-  const auto threads = arguments.take_integer("--threads", 0);
+  const auto threads = arguments.take_integer("--threads", 0, 0, 1024);
   if (threads != 0) require_success(infiniSetNumThreads(static_cast<int>(threads)));
   return command.run(arguments);
 }
@@ -101,6 +103,7 @@ int main(int count, char** values) {
   try {
     return infini::tools::dispatch(count, values);
   } catch (const std::exception& error) {
+    std::fflush(stdout);  // first what was said before it
     std::fprintf(stderr, "infini: %s\n", error.what());
     return 2;
   }

@@ -30,14 +30,22 @@ python_environment() {
     echo "PyPI is out of reach: the Python package is left out"
 }
 
+# progress PRESET: reads ninja's lines and says now and then how far it is; nothing where there is nothing to do.
+progress() {
+  local line said=''
+  while IFS= read -r line; do
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    [ -n "$said" ] || { said=$SECONDS; say "Building (preset $1, $(nproc) cores; the first time takes minutes)"; }
+    [ $((SECONDS - said)) -lt 20 ] || { said=$SECONDS; echo "   ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps"; }
+  done
+}
+
 # build PRESET TARGET [CMAKE-OPTION...]: configures once, then builds; what failed is shown.
 build() {
   local preset=$1 target=$2 log=build/$1.log
   shift 2
   mkdir -p build
-  say "Building (preset $preset, $(nproc) cores; the first time takes minutes)"
   cmake --preset "$preset" "$@" >"$log" 2>&1 || { cat "$log"; return 1; }
-  cmake --build --preset "$preset" --target "$target" -- -j"$(nproc)" >"$log" 2>&1 ||
+  cmake --build --preset "$preset" --target "$target" -- -j"$(nproc)" 2>&1 | tee "$log" | progress "$preset" ||
     { grep -m 1 -A 60 '^FAILED' "$log" || tail -n 60 "$log"; return 1; }
-  tail -n 1 "$log"
 }

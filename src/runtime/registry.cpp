@@ -107,7 +107,7 @@ Device& open_device(infiniDevice_t kind, int id) {
   require(slot.count > 0, INFINI_STATUS_DEVICE_NOT_FOUND, "no ", device_kind_name(kind),
           " devices: ", slot.why_none);
   require(id >= 0 && id < slot.count, INFINI_STATUS_DEVICE_NOT_FOUND, "device_id is ", id,
-          "; there are ", slot.count, " ", device_kind_name(kind), " devices");
+          "; the number of ", device_kind_name(kind), " devices is ", slot.count);
   std::lock_guard lock(slot.mutex);
   auto& device = slot.devices[static_cast<size_t>(id)];
   if (!device) device = slot.backend->open(id);
