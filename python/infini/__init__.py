@@ -35,6 +35,7 @@ from ._core import (
 )
 from ._core import _walk
 from ._pattern import resolve as _resolve
+from ._plan import Plan, plan
 
 
 _A = TypeVar("_A")
@@ -57,6 +58,7 @@ __all__ = [
     "InvalidType",
     "InvalidValue",
     "OutOfMemory",
+    "Plan",
     "Recording",
     "Tensor",
     "contiguous",
@@ -66,6 +68,7 @@ __all__ = [
     "matmul",
     "num_threads",
     "permute",
+    "plan",
     "rearrange",
     "record",
     "set_num_threads",

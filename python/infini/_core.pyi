@@ -61,6 +61,9 @@ def _walk(x: _A, axes: tuple[tuple[int, int, int], ...], shape: tuple[int, ...])
 def explain(dst: Array, src: Array) -> str:
     """How copy(dst, src) would be done, in one line."""
 
+def _plan(dst: Array, src: Array) -> dict[str, Any]:
+    """For plan: the fields of infini.Plan, loops as tuples."""
+
 def devices() -> list[str]:
     """The names of all devices that can be used here, e.g. ["cpu:0", "nvidia:0"]."""
 

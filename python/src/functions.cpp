@@ -121,13 +121,36 @@ nb::object walk(nb::handle x, nb::handle axes, nb::handle shape) {
   return dst.take();
 }
 
-nb::str explain(nb::handle dst, nb::handle src) {
+// The copy that copy(dst, src) would make, prepared and not run.
+infinicore::op::Rearrange prepared_copy(nb::handle dst, nb::handle src) {
   Call call;
   const Array to = read_array(dst, "dst", call), from = read_array(src, "src", call);
   if (!to.element.same_as(from.element))
     fail_type("dst is ", to.element.name(), ", src is ", from.element.name());
   const auto [y, x] = to_words(to, from, Hold::caller);
-  return nb::str(infinicore::op::Rearrange(y, x->broadcast_to(y->shape())).describe().c_str());
+  return {y, x->broadcast_to(y->shape())};
+}
+
+nb::str explain(nb::handle dst, nb::handle src) {
+  return nb::str(prepared_copy(dst, src).describe().c_str());
+}
+
+nb::dict plan(nb::handle dst, nb::handle src) {
+  const auto plan = prepared_copy(dst, src).plan();
+  nb::list loops;
+  for (const auto& loop : plan.loops)
+    loops.append(nb::make_tuple(loop.extent, loop.dst_step, loop.src_step));
+  nb::dict facts;
+  facts["atom_bytes"] = plan.atom_bytes;
+  facts["dst_offset"] = plan.dst_offset;
+  facts["src_offset"] = plan.src_offset;
+  facts["loops"] = loops;
+  facts["bytes_written"] = plan.bytes_written;
+  facts["bytes_read"] = plan.bytes_read;
+  facts["candidate"] = plan.candidate;
+  facts["schedule"] = plan.schedule;
+  facts["text"] = plan.text;
+  return facts;
 }
 
 // [..., m, k]·[..., k, n], as NumPy: a vector is a matrix of one row or column, whose dim the
@@ -288,6 +311,8 @@ void bind_functions(nb::module_& module) {
              "of `shape`.");
   module.def("explain", &explain, "dst"_a.none(), "src"_a.none(),
              "How copy(dst, src) would be done, in one line.");
+  module.def("_plan", &plan, "dst"_a.none(), "src"_a.none(),
+             "For plan: the fields of infini.Plan, loops as tuples.");
 }
 
 }  // namespace infini::python

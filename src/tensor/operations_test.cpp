@@ -34,6 +34,22 @@ struct Operations : testing::TestWithParam<Device> {
   }
 };
 
+TEST_P(Operations, RearrangePlansAreData) {
+  const Tensor x = iota({2, 3}, device), y = Tensor::empty({3, 2}, DataType::F32, device);
+  const op::RearrangePlan plan = op::Rearrange(y, x->permute({1, 0})).plan();
+  EXPECT_EQ(plan.atom_bytes, 4);
+  ASSERT_EQ(plan.loops.size(), 2u);
+  EXPECT_EQ(plan.loops[0].extent, 3);
+  EXPECT_EQ(plan.loops[0].dst_step, 8);
+  EXPECT_EQ(plan.loops[1].src_step, 12);
+  EXPECT_EQ(plan.bytes_written, 24);
+  EXPECT_EQ(plan.bytes_read, 24);
+  EXPECT_NE(plan.text.find("candidate " + plan.candidate + " on "), std::string::npos) << plan.text;
+  EXPECT_NE(plan.text.find("for 3: dst += 8, src += 4"), std::string::npos) << plan.text;
+  const Tensor nothing = Tensor::empty({0, 2}, DataType::F32, device);
+  EXPECT_EQ(op::Rearrange(nothing, nothing).plan().candidate, "");
+}
+
 TEST_P(Operations, GemmMultiplies) {
   const Tensor a = iota({3, 4}, device), b = iota({4, 2}, device);
   EXPECT_EQ(elements(op::gemm(a, b)), naive(a, b));

@@ -1,7 +1,7 @@
 // op::rearrange: y = x on one device.
 #include "infinicore/ops/rearrange.hpp"
 
-#include "ops/rearrange.h"
+#include "ops/explain.h"
 #include "tensor/step.h"
 #include "tensor/thread_state.h"
 
@@ -39,6 +39,7 @@ class RearrangeStep : public Step {
     return !needs_staging(*operands()[0].operator->(), *operands()[1].operator->());
   }
   bool is_copy() const override { return true; }
+  const infini::Rearrange& prepared() const { return *prepared_; }
   std::unique_ptr<Step> reading(const std::vector<Tensor>& tensors) const override;
   void check(const std::vector<Tensor>& tensors) const override {
     infini::require(!needs_staging(*tensors[0].operator->(), *tensors[1].operator->()),
@@ -94,5 +95,19 @@ Rearrange::Rearrange(const Tensor& y, const Tensor& x) : step_(make_step(y, x)) 
 Rearrange::~Rearrange() = default;
 void Rearrange::run() const { run_now(*step_); }
 std::string Rearrange::describe() const { return step_->describe(); }
+
+RearrangePlan Rearrange::plan() const {
+  const infini::Rearrange& prepared = static_cast<const RearrangeStep&>(*step_).prepared();
+  const infini::RearrangePlan plan = prepared.plan();
+  RearrangePlan facts{plan.atom_bytes, plan.dst_offset, plan.src_offset, {}, moved_bytes(plan),
+                      distinct_source_bytes(plan), "", "", explain(prepared)};
+  for (int i = 0; i < plan.depth; ++i)
+    facts.loops.push_back({plan.loops[i].extent, plan.loops[i].dst_step, plan.loops[i].src_step});
+  if (const infini::RearrangeKernel* kernel = prepared.kernel()) {
+    facts.candidate = kernel->candidate();
+    facts.schedule = kernel->schedule();
+  }
+  return facts;
+}
 
 }  // namespace infinicore::op

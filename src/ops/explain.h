@@ -1,0 +1,15 @@
+// Prepared operators in words, for people: the plan, what moves, the chosen candidate and its schedule.
+#pragma once
+
+#include <string>
+
+#include "ops/gemm.h"
+#include "ops/rearrange.h"
+
+namespace infini {
+
+// Several lines, without a newline at the end.
+std::string explain(const Rearrange& op);
+std::string explain(const Gemm& op);
+
+}  // namespace infini
