@@ -23,16 +23,28 @@ int64_t stream_side_by_side(char* dst, const Source& source, int64_t begin, int6
   return begin + streams * part;
 }
 
-// Four vectors are read before they are written: a read right behind a write waits for it where both have
-// the same place in their pages. The last vector overlaps its neighbour.
+// Four vectors, `apart` elements apart, are read before they are written: a read right behind a write waits for it where both
+// have the same place in their pages. Returns the first element that is left.
+template <int word, int64_t apart, class Source>
+[[gnu::always_inline]] inline int64_t run_fours(char* dst, const Source& source, int64_t i, int64_t end) {
+  constexpr int64_t lanes = 64 / word;
+  for (; i + 4 * apart <= end; i += 3 * apart)
+    for (const int64_t stop = i + apart; i < stop; i += lanes) {
+      __m512i v[4];
+      for (int k = 0; k < 4; ++k) v[k] = source.at(i + k * apart);
+      for (int k = 0; k < 4; ++k) _mm512_storeu_si512(dst + (i + k * apart) * word, v[k]);
+    }
+  return i;
+}
+
+// The last vector overlaps its neighbour. Where dst and what is read of src just fill L1, four pages of dst grow side by side, so that
+// most reads have another place in their pages than all writes that are under way.
 template <int word, class Source>
 [[gnu::always_inline]] inline void run_cached(char* dst, const Source& source, int64_t i, int64_t end) {
-  constexpr int64_t lanes = 64 / word;
-  for (; i + 4 * lanes <= end; i += 4 * lanes) {
-    __m512i v[4];
-    for (int k = 0; k < 4; ++k) v[k] = source.at(i + k * lanes);
-    for (int k = 0; k < 4; ++k) _mm512_storeu_si512(dst + (i + k * lanes) * word, v[k]);
-  }
+  constexpr int64_t lanes = 64 / word, page = 4096 / word;
+  if constexpr (Source::by_pages)
+    if (end - i < 8 * page) i = run_fours<word, page>(dst, source, i, end);
+  i = run_fours<word, lanes>(dst, source, i, end);
   for (; i + lanes <= end; i += lanes) _mm512_storeu_si512(dst + i * word, source.at(i));
   if (i < end) _mm512_storeu_si512(dst + (end - lanes) * word, source.at(end - lanes));
 }

@@ -50,6 +50,7 @@ constexpr int64_t fetched_ahead = 512;
 
 template <int word>
 struct Fill {
+  static constexpr bool by_pages = false;
   static constexpr int64_t streams = 1;
   explicit Fill(const Line& line) { move_to(line, 0); }
   void move_to(const Line& line, int64_t) {
@@ -64,6 +65,7 @@ struct Fill {
 
 template <int word>
 struct Flip {
+  static constexpr bool by_pages = false;
   static constexpr int64_t streams = 4;
   explicit Flip(const Line& line) : src(line.src) {}
   void move_to(const Line& line, int64_t) { src = line.src; }
@@ -93,6 +95,7 @@ struct StepPicks {
 
 template <int word, int ways>
 struct Step {
+  static constexpr bool by_pages = ways == 2;
   static constexpr int64_t streams = 4;
   explicit Step(const Line& line) { move_to(line, 0); }
   // Of runs that share their source each fetches some of the lines that come next.
@@ -196,6 +199,7 @@ int64_t stream_unwoven(const Line& line, int64_t i, int64_t end) {
 // Of each plane only the elements that are used are read.
 template <int word>
 struct Weave {
+  static constexpr bool by_pages = false;
   static constexpr int64_t streams = 2;
   explicit Weave(const Line& line)
       : src(line.src), plane(line.plane_step), ways(line.ways), streamed(line.streamed) {
