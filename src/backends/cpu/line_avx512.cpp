@@ -170,27 +170,37 @@ void spread_vector(char* dst, __m512i v, int ways, const Picks<word>* picks) {
   }
 }
 
-// Lines with gaps have to be fetched before they are written: four parts at once, well ahead.
-template <int word>
+// Lines with gaps have to be fetched before they are written, and these reads are what limits it: some parts at once keep more of
+// them under way.
+template <int word, int64_t parts>
 int64_t spread_parts(const Line& line, const Picks<word>* picks) {
-  constexpr int64_t lanes = 64 / word, parts = 4, ahead = 2048, least_lines = 16;
+  constexpr int64_t lanes = 64 / word, ahead = 8192 / parts;
   const int64_t part = line.count / lanes / parts * lanes, begin = line.begin;
-  if (!line.streamed || part < least_lines * lanes) return begin;
   const int ways = static_cast<int>(line.ways);
   for (int64_t i = begin; i < begin + part; i += lanes)
     for (int64_t at = i; at < begin + parts * part; at += part) {
       char* dst = line.dst + at * ways * word;
+      const char* src = line.src + at * word;
       for (int j = 0; j < ways; ++j) __builtin_prefetch(dst + ahead + 64 * j, 1);
-      spread_vector<word>(dst, load(line.src + at * word), ways, picks);
+      __builtin_prefetch(src + ahead);
+      spread_vector<word>(dst, load(src), ways, picks);
     }
   return begin + parts * part;
+}
+
+// Returns the first element that is left.
+template <int word>
+int64_t spread_side_by_side(const Line& line, const Picks<word>* picks) {
+  const int64_t bytes = line.count * word;
+  if (!line.streamed || bytes < 4 << 10) return line.begin;
+  return bytes < 128 << 10 ? spread_parts<word, 4>(line, picks) : spread_parts<word, 8>(line, picks);
 }
 
 template <int word>
 void spread_once(const Line& line, const Picks<word>* picks) {
   constexpr int64_t lanes = 64 / word;
   const int64_t end = line.begin + line.count;
-  int64_t i = spread_parts<word>(line, picks);
+  int64_t i = spread_side_by_side<word>(line, picks);
   for (; i + lanes <= end; i += lanes)
     spread_vector<word>(line.dst + i * line.ways * word, load(line.src + i * word),
                         static_cast<int>(line.ways), picks);
