@@ -120,7 +120,7 @@ int64_t run_pitch(int64_t run) {
 }
 
 std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, const Policy& policy) {
-  if (plan.depth < 2 || plan.atom_bytes > most_atom || moved_bytes(plan) < policy.streamed_bytes) return std::nullopt;
+  if (plan.depth < 2 || plan.atom_bytes > most_atom || !beyond_caches(plan, policy)) return std::nullopt;
   if (const auto tiles = make_tile_schedule(plan, policy); tiles && suits(*tiles)) return std::nullopt;
   BlockSchedule schedule;
   schedule.word = plan.atom_bytes;

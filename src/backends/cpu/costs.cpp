@@ -23,7 +23,7 @@ int64_t power_of_two_below(double x) {
 Costs costs_from_cache(int64_t l2_bytes) {
   Costs costs;
   costs.l2_bytes = std::max<int64_t>(l2_bytes, 1 << 20);
-  costs.streamed_bytes = 2 * costs.l2_bytes;
+  costs.streamed_bytes = costs.l2_bytes / 2;
   costs.pairs = costs.l2_bytes >= 2 << 20;  // cores with so much of it do, those with 1.25 MB do not
   return costs;
 }
@@ -43,7 +43,7 @@ Policy policy_from(const Costs& costs, int threads) {
   policy.bytes_per_thread = std::clamp<int64_t>(
       power_of_two_below(2 * costs.region_ns * costs.bytes_per_ns), 32 << 10, 1 << 20);
   policy.streamed_bytes = costs.streamed_bytes;
-  policy.memory_bytes = 8 * costs.streamed_bytes;
+  policy.memory_bytes = 16 * costs.l2_bytes;
   policy.pairs = costs.pairs;
   // Every column of a strip is a page of dst.
   policy.strip = std::clamp<int64_t>(
@@ -69,7 +69,7 @@ std::string to_string(const Costs& costs) {
        << ", a parallel region "
        << costs.region_ns / 1000 << " us, " << costs.bytes_per_ns << " bytes/ns\n"
        << "so: a thread for every " << policy.bytes_per_thread << " bytes, streaming from "
-       << policy.streamed_bytes << " bytes on, tiles of at most " << policy.strip << " columns, "
+       << policy.streamed_bytes << " bytes for each thread on, tiles of at most " << policy.strip << " columns, "
        << policy.chunk << " rows where strips are shorter than a page";
   return text.str();
 }

@@ -13,8 +13,8 @@ struct Costs {
   int64_t l2_bytes = 1 << 20;
   // Stores go to so many pages in turns before they miss the TLB.
   int64_t store_pages = 1024;
-  // The size of an output from which on streaming stores beat ordinary ones.
-  int64_t streamed_bytes = 2 << 20;
+  // The size of a thread's output from which on streaming stores beat ordinary ones.
+  int64_t streamed_bytes = 512 << 10;
   // Two lines side by side are stored in little more time than one of lines that lie pages apart.
   bool pairs = false;
   double region_ns = 5000;   // to open a parallel region and close it again

@@ -61,7 +61,7 @@ bool take_step(const RearrangePlan& plan, const Policy& policy, LineSchedule& sc
   const int64_t ways = ways_of(inner.src_step, plan.atom_bytes);
   if (inner.dst_step != plan.atom_bytes || ways == 0) return false;
   // In the cache, and of short runs, tiles are better.
-  const bool large = moved_bytes(plan) >= policy.streamed_bytes && inner.extent * plan.atom_bytes >= least_streamed_run;
+  const bool large = beyond_caches(plan, policy) && inner.extent * plan.atom_bytes >= least_streamed_run;
   if (!(large && ways <= policy.planes) && ways * plan.atom_bytes >= 16 && has_unit_step(plan)) return false;
   take_run(plan, schedule, LineKind::step, 1);
   schedule.ways = ways;
@@ -207,7 +207,7 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   if (!take_any(plan, policy, schedule)) return std::nullopt;
   const int64_t run_bytes = schedule.count * schedule.word;
   take_near(schedule);
-  const bool large = moved_bytes(plan) >= policy.streamed_bytes;
+  const bool large = beyond_caches(plan, policy);
   const int64_t least_streamed = schedule.kind == LineKind::copy ? least_streamed_copy : least_streamed_run;
   const bool streams = run_bytes >= least_streamed || run_bytes % line_bytes == 0;
   // Streaming stores do not care for their order, reads do.

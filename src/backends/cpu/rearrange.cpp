@@ -27,7 +27,7 @@ constexpr int64_t shuffled_bytes = 64 << 10;  // to find the windows takes as lo
 
 // Past the cache, long rows that become columns are moved fastest in blocks and tiles.
 bool is_narrow(const infini::Device&, const RearrangePlan& plan) {
-  return moved_bytes(plan) < current_policy().streamed_bytes || !is_wide_transposition(plan);
+  return !beyond_caches(plan, current_policy()) || !is_wide_transposition(plan);
 }
 
 // Short rows that end within lines and lie far apart are better put together in blocks.

@@ -70,9 +70,8 @@ class Collector {
 
 // In the cache a tile is better small on both sides, best of all one loop by one loop: in L1 even where
 // its rows of src are single lines.
-bool collect(const RearrangePlan& plan, TileSchedule& schedule, const Policy& policy) {
+bool collect(const RearrangePlan& plan, TileSchedule& schedule, bool cached) {
   const int64_t bytes = moved_bytes(plan);
-  const bool cached = bytes < policy.streamed_bytes;
   Collector collector(plan, schedule);
   const int64_t word = schedule.word;
   if (!collector.grow_rows() || !collector.grow_columns()) return false;
@@ -98,10 +97,10 @@ bool in_whole_lines(const TileSchedule& schedule) {
          std::all_of(schedule.outer.begin(), schedule.outer.end(), whole);
 }
 
-TileSchedule::Store choose_store(const TileSchedule& schedule, int64_t bytes, const Policy& policy) {
+TileSchedule::Store choose_store(const TileSchedule& schedule, bool cached) {
   using Store = TileSchedule::Store;
   const int64_t run = schedule.row_count * schedule.word;
-  if (bytes < policy.streamed_bytes) return Store::cached;
+  if (cached) return Store::cached;
   if (schedule.aligned && run % line_bytes == 0) return Store::streamed;
   return run >= enough_row_bytes ? Store::streamed : Store::cached;  // short runs are better moved in blocks
 }
@@ -164,6 +163,11 @@ int threads_for(int64_t bytes, const Policy& policy) {
   return wanted <= 1 ? 1 : static_cast<int>(std::min<int64_t>(wanted, policy.threads));
 }
 
+bool beyond_caches(const RearrangePlan& plan, const Policy& policy) {
+  const int64_t bytes = moved_bytes(plan);
+  return bytes + distinct_source_bytes(plan) >= 2 * policy.streamed_bytes * threads_for(bytes, policy);
+}
+
 std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy) {
   if (!is_word(plan.atom_bytes) || plan.depth < 2) return std::nullopt;
   TileSchedule schedule;
@@ -171,9 +175,10 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
   const int64_t bytes = moved_bytes(plan);
-  if (!collect(plan, schedule, policy)) return std::nullopt;
+  const bool cached = !beyond_caches(plan, policy);
+  if (!collect(plan, schedule, cached)) return std::nullopt;
   schedule.aligned = in_whole_lines(schedule);
-  schedule.store = choose_store(schedule, bytes, policy);
+  schedule.store = choose_store(schedule, cached);
   schedule.strip = choose_strip(schedule, policy);
   schedule.depth = choose_depth(schedule, bytes, policy);
   schedule.soon = policy.pairs && compete(schedule.rows.front()) && schedule.panel_rows() >= competing_rows;

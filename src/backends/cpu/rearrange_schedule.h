@@ -16,7 +16,7 @@ namespace infini::cpu {
 struct Policy {
   int threads = 1;                       // that a region may have
   int64_t bytes_per_thread = 256 << 10;  // below this a thread costs more than it saves
-  int64_t streamed_bytes = 2 << 20;      // from here on the output goes past the cache
+  int64_t streamed_bytes = 512 << 10;     // for each thread, and as much to read: from here on output goes past the cache
   int64_t strip = 1024;                  // columns of a tile at most
   int64_t chunk = 1024;                  // rows of a tile whose strip is less than a page of src
   int64_t memory_bytes = 20 << 20;       // from here on both tensors are far beyond the private caches
@@ -31,6 +31,10 @@ Policy current_policy();
 constexpr bool is_word(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
 
 int threads_for(int64_t bytes, const Policy& policy);
+
+// Whether output and source are more than the caches of the threads that move them can hold. Ordinary stores would then
+// fetch every line first, and where lines are written far apart wait for each.
+bool beyond_caches(const RearrangePlan& plan, const Policy& policy);
 
 // Two groups of loops are walked together: `rows` are contiguous in dst, `columns` in src. A panel of
 // 64 / word rows (one line of dst; two with a depth of 2) is walked along a strip of columns, so that src

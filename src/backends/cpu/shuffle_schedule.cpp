@@ -283,7 +283,7 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
     schedule.outer_count *= plan.loops[i].extent;
   }
   schedule.along = plan.loops[view.level];
-  schedule.streamed = moved_bytes(plan) >= policy.streamed_bytes;
+  schedule.streamed = beyond_caches(plan, policy);
   const ShuffleTask task = task_of(plan, view);
   schedule.program = make_shuffle_program(task, width, shuffle_cost(task, width, most_windows));
   if (schedule.streamed) schedule.ahead = ahead_of(schedule, view.blocks);
