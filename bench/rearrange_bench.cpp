@@ -24,24 +24,48 @@ constexpr int64_t verify_limit = int64_t{256} << 20, in_cache_bytes = 1 << 20;
 
 size_t extent_of(const ByteRange& range) { return static_cast<size_t>(range.end - range.begin); }
 
+// Small enough to stay in a processor's caches, where lines of memory are nobody's limit.
+bool stays_in_cache(const Device& device, int64_t bytes) {
+  return device.kind() == INFINI_DEVICE_CPU && bytes <= in_cache_bytes;
+}
+
+// The row of a problem, verified if asked for, without its times.
+Row make_row(const std::string& name, const std::string& text, const Rearrange& op, bool verify) {
+  const RearrangePlan plan = op.plan();
+  require(op.kernel() != nullptr, INFINI_STATUS_BAD_PARAM, name, ": nothing to measure");
+  Row row{.name = name, .problem = text, .device = device_kind_name(op.device().kind()),
+          .candidate = op.kernel()->candidate(),
+          .bytes = moved_bytes(plan) + distinct_source_bytes(plan)};
+  if (verify && moved_bytes(plan) <= verify_limit) {
+    const auto verdict = harness::check(harness::parse_rearrange(text));
+    row.verified = verdict.passed;
+    if (!verdict.passed) std::printf("%s\n", verdict.message.c_str());
+  }
+  if (!stays_in_cache(op.device(), row.bytes)) {
+    const MemoryTraffic traffic = memory_traffic(plan, line_bytes(op.device()));
+    row.allowed = static_cast<double>(row.bytes) / (traffic.read + traffic.written);
+  }
+  return row;
+}
+
+// Plain copies of `bytes`: the system's and, on a processor, one that streams.
+void add_copies(std::vector<Side>& sides, Device& device, char* to, const char* from, size_t bytes) {
+  if (device.kind() == INFINI_DEVICE_CPU) {
+    sides.push_back({[=] { memcpy_copy(to, from, bytes, thread_count()); }});
+    sides.push_back({[=] { streaming_copy(to, from, bytes, thread_count()); }});
+  } else {
+    sides.push_back({[=, &device] {
+      device.copy_async(to, from, bytes, INFINIRT_MEMCPY_D2D, nullptr);
+    }});
+  }
+}
+
 Row measure_once(const std::string& name, const std::string& text, const Options& options) {
   const auto problem = harness::parse_rearrange(text);
   Device& device = current_device();
   const Rearrange op(device, problem.dst, problem.src);
-  const RearrangePlan plan = op.plan();
-  require(op.kernel() != nullptr, INFINI_STATUS_BAD_PARAM, name, ": nothing to measure");
-  Row row{.name = name, .problem = text, .device = device_kind_name(device.kind()),
-          .candidate = op.kernel()->candidate()};
-  if (options.verify && moved_bytes(plan) <= verify_limit) {
-    const auto verdict = harness::check(problem);
-    row.verified = verdict.passed;
-    if (!verdict.passed) std::printf("%s\n", verdict.message.c_str());
-  }
-  row.bytes = moved_bytes(plan) + distinct_source_bytes(plan);
-  const MemoryTraffic traffic = memory_traffic(plan, line_bytes(device));
-  row.allowed = static_cast<double>(row.bytes) / (traffic.read + traffic.written);
-
-  const auto dst = dst_range(plan), src = src_range(plan);
+  Row row = make_row(name, text, op, options.verify);
+  const auto dst = dst_range(op.plan()), src = src_range(op.plan());
   const size_t half = static_cast<size_t>(row.bytes) / 2;  // a copy moves each byte twice
   const Memory to(device, std::max(extent_of(dst) + 64, half)), from(device, std::max(extent_of(src) + 64, half));
   std::vector<Side> sides;
@@ -49,18 +73,10 @@ Row measure_once(const std::string& name, const std::string& text, const Options
     op.run(to.get() - dst.begin + problem.dst_at % 64, from.get() - src.begin + problem.src_at % 64,
            nullptr);
   }});
-  if (device.kind() == INFINI_DEVICE_CPU) {
-    sides.push_back({[&] { memcpy_copy(to.get(), from.get(), half, thread_count()); }});
-    sides.push_back({[&] { streaming_copy(to.get(), from.get(), half, thread_count()); }});
-  } else {
-    sides.push_back({[&] {
-      device.copy_async(to.get(), from.get(), half, INFINIRT_MEMCPY_D2D, nullptr);
-    }});
-  }
+  add_copies(sides, device, to.get(), from.get(), half);
   // A processor takes up to a millisecond to switch between narrow and wide registers; the peers, each
   // measured alone, have that behind them.
-  const bool in_cache = device.kind() == INFINI_DEVICE_CPU && row.bytes <= in_cache_bytes;
-  measure(device, sides, options.seconds, in_cache ? 2e-3 : 0);
+  measure(device, sides, options.seconds, stays_in_cache(device, row.bytes) ? 2e-3 : 0);
   row.seconds = sides[0].median();
   row.limit_seconds = sides[1].median();
   row.limit = "memcpy";

@@ -88,15 +88,17 @@ def _split(pattern: str, dim: int, extent: int, names: list[str], sizes: dict[st
                          + (f" times {unknown[0]}" if unknown else ""))
 
 
-@functools.lru_cache(maxsize=4096)
-def resolve(pattern: str, shape: tuple[int, ...], given: tuple[tuple[str, int], ...]) -> tuple[tuple[Axis, ...], tuple[int, ...]]:
-    """The axes to walk, outermost first, and the shape of the result."""
-    left, right = _parse(pattern)
-    sizes = {}
+def _given_sizes(given: tuple[tuple[str, int], ...]) -> dict[str, int]:
     for name, size in given:
         if not isinstance(size, int) or size < 0:
             raise InvalidValue(f"{name} is {size!r}; expected a size")
-        sizes[name] = size
+    return dict(given)
+
+
+def _axes_of(
+    pattern: str, left: list[list[str]], shape: tuple[int, ...], sizes: dict[str, int]
+) -> tuple[dict[str, Axis], list[Axis]]:
+    """The named axes of the left side, and those of "..."; finds the sizes that are not given."""
     rest = len(shape) - (len(left) - ([_REST] in left))
     if rest < 0 or (rest and [_REST] not in left):
         raise InvalidValue(f"pattern {pattern!r} has {len(left)} dims, the array has {len(shape)}: {shape}")
@@ -113,6 +115,10 @@ def resolve(pattern: str, shape: tuple[int, ...], given: tuple[tuple[str, int], 
             axes[name] = (dim, sizes[name], scale)
             scale *= sizes[name]
         dim += 1
+    return axes, rest_axes
+
+
+def _require_all_used(pattern: str, right: list[list[str]], axes: dict[str, Axis], sizes: dict[str, int]) -> None:
     used = {name for names in right for name in names}
     for name in axes:
         if name not in used and sizes[name] != 1:
@@ -120,6 +126,15 @@ def resolve(pattern: str, shape: tuple[int, ...], given: tuple[tuple[str, int], 
     for name in sizes:
         if name not in axes and name not in used:
             raise InvalidValue(f"pattern {pattern!r} has no axis {name}")
+
+
+@functools.lru_cache(maxsize=4096)
+def resolve(pattern: str, shape: tuple[int, ...], given: tuple[tuple[str, int], ...]) -> tuple[tuple[Axis, ...], tuple[int, ...]]:
+    """The axes to walk, outermost first, and the shape of the result."""
+    left, right = _parse(pattern)
+    sizes = _given_sizes(given)
+    axes, rest_axes = _axes_of(pattern, left, shape, sizes)
+    _require_all_used(pattern, right, axes, sizes)
     walk: list[Axis] = []
     result: list[int] = []
     for names in right:

@@ -31,61 +31,25 @@ void write_complex(std::ostream& out, T real, T imaginary) {
 
 void write_element(std::ostream& out, const std::byte* p, DataType dtype) {
   switch (dtype) {
-    case DataType::BOOL:
-      out << (load<uint8_t>(p) ? "true" : "false");
-      break;
-    case DataType::I8:
-      out << int{load<int8_t>(p)};
-      break;
-    case DataType::I16:
-      out << load<int16_t>(p);
-      break;
-    case DataType::I32:
-      out << load<int32_t>(p);
-      break;
-    case DataType::I64:
-      out << load<int64_t>(p);
-      break;
+    case DataType::BOOL: out << (load<uint8_t>(p) ? "true" : "false"); break;
+    case DataType::I8: out << int{load<int8_t>(p)}; break;
+    case DataType::I16: out << load<int16_t>(p); break;
+    case DataType::I32: out << load<int32_t>(p); break;
+    case DataType::I64: out << load<int64_t>(p); break;
     case DataType::BYTE:
-    case DataType::U8:
-      out << int{load<uint8_t>(p)};
-      break;
-    case DataType::U16:
-      out << load<uint16_t>(p);
-      break;
-    case DataType::U32:
-      out << load<uint32_t>(p);
-      break;
-    case DataType::U64:
-      out << load<uint64_t>(p);
-      break;
-    case DataType::F8:
-      out << load_f8(p);
-      break;
-    case DataType::F16:
-      out << load_f16(p);
-      break;
-    case DataType::BF16:
-      out << infini::f32_from_bf16(load<uint16_t>(p));
-      break;
-    case DataType::F32:
-      out << load<float>(p);
-      break;
-    case DataType::F64:
-      out << load<double>(p);
-      break;
-    case DataType::C16:
-      write_complex(out, load_f8(p), load_f8(p + 1));
-      break;
-    case DataType::C32:
-      write_complex(out, load_f16(p), load_f16(p + 2));
-      break;
-    case DataType::C64:
-      write_complex(out, load<float>(p), load<float>(p + 4));
-      break;
-    case DataType::C128:
-      write_complex(out, load<double>(p), load<double>(p + 8));
-      break;
+    case DataType::U8: out << int{load<uint8_t>(p)}; break;
+    case DataType::U16: out << load<uint16_t>(p); break;
+    case DataType::U32: out << load<uint32_t>(p); break;
+    case DataType::U64: out << load<uint64_t>(p); break;
+    case DataType::F8: out << load_f8(p); break;
+    case DataType::F16: out << load_f16(p); break;
+    case DataType::BF16: out << infini::f32_from_bf16(load<uint16_t>(p)); break;
+    case DataType::F32: out << load<float>(p); break;
+    case DataType::F64: out << load<double>(p); break;
+    case DataType::C16: write_complex(out, load_f8(p), load_f8(p + 1)); break;
+    case DataType::C32: write_complex(out, load_f16(p), load_f16(p + 2)); break;
+    case DataType::C64: write_complex(out, load<float>(p), load<float>(p + 4)); break;
+    case DataType::C128: write_complex(out, load<double>(p), load<double>(p + 8)); break;
   }
 }
 
