@@ -9,7 +9,7 @@ lie, and on tensors of its own:
 """
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import SupportsIndex, TypeVar
 
 from ._core import (
     Error,
@@ -35,13 +35,14 @@ from ._core import (
 )
 from ._core import _walk
 from ._pattern import resolve as _resolve
+from ._pattern import whole_sizes as _whole_sizes
 from ._plan import Plan, plan
 
 
 _A = TypeVar("_A")
 
 
-def rearrange(x: _A, pattern: str, **sizes: int) -> _A:
+def rearrange(x: _A, pattern: str, **sizes: SupportsIndex) -> _A:
     """A new array of x's elements in another order, in one copy: rearrange(x, "b s (h d) -> b h s d", h=8).
 
     Dims in parentheses are split on the left and joined on the right; sizes that do not follow from x are given by
@@ -49,7 +50,7 @@ def rearrange(x: _A, pattern: str, **sizes: int) -> _A:
     shape = getattr(x, "shape", None)
     if shape is None:
         raise InvalidType(f"x is a {type(x).__qualname__}, which has no shape")
-    return _walk(x, *_resolve(pattern, tuple(shape), tuple(sizes.items())))  # type: ignore[type-var]
+    return _walk(x, *_resolve(pattern, tuple(shape), _whole_sizes(sizes)))  # type: ignore[type-var]
 
 
 __all__ = [

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import functools
+import operator
 import re
-from typing import NoReturn
+from typing import NoReturn, SupportsIndex
 
 from ._core import InvalidValue
 
@@ -88,13 +89,6 @@ def _split(pattern: str, dim: int, extent: int, names: list[str], sizes: dict[st
                          + (f" times {unknown[0]}" if unknown else ""))
 
 
-def _given_sizes(given: tuple[tuple[str, int], ...]) -> dict[str, int]:
-    for name, size in given:
-        if not isinstance(size, int) or size < 0:
-            raise InvalidValue(f"{name} is {size!r}; expected a size")
-    return dict(given)
-
-
 def _axes_of(
     pattern: str, left: list[list[str]], shape: tuple[int, ...], sizes: dict[str, int]
 ) -> tuple[dict[str, Axis], list[Axis]]:
@@ -128,11 +122,25 @@ def _require_all_used(pattern: str, right: list[list[str]], axes: dict[str, Axis
             raise InvalidValue(f"pattern {pattern!r} has no axis {name}")
 
 
+def whole_sizes(given: dict[str, SupportsIndex]) -> tuple[tuple[str, int], ...]:
+    """As resolve() takes them. Before its cache, for which 1.0 and 1 are one."""
+    sizes = []
+    for name, size in given.items():
+        try:
+            number = operator.index(size)
+        except TypeError:
+            number = -1
+        if not 0 <= number < 2**63:
+            raise InvalidValue(f"{name} is {size!r}; expected a size")
+        sizes.append((name, number))
+    return tuple(sizes)
+
+
 @functools.lru_cache(maxsize=4096)
 def resolve(pattern: str, shape: tuple[int, ...], given: tuple[tuple[str, int], ...]) -> tuple[tuple[Axis, ...], tuple[int, ...]]:
     """The axes to walk, outermost first, and the shape of the result."""
     left, right = _parse(pattern)
-    sizes = _given_sizes(given)
+    sizes = dict(given)
     axes, rest_axes = _axes_of(pattern, left, shape, sizes)
     _require_all_used(pattern, right, axes, sizes)
     walk: list[Axis] = []

@@ -119,3 +119,12 @@ def test_dlpack_door():
         pass
 
     assert np.array_equal(infini.copy(np.zeros((2, 3), "f4"), Wrapped(X.__dlpack__())), X)
+
+
+def test_numbers_that_are_too_large():
+    t = infini.Tensor.zeros((1,))
+    for use in (lambda: infini.Tensor.empty((2**70,)), lambda: infini.permute(X, 2**64, 0), lambda: t.view(2**63),
+                lambda: t.broadcast_to((2**40, 2**40)), lambda: t.broadcast_to((1,) * 65), lambda: t.narrow(0, -1, 1)):
+        with pytest.raises(ValueError) as caught:
+            use()
+        assert isinstance(caught.value, infini.Error)

@@ -92,3 +92,11 @@ def test_the_walk_stays_inside():
             infini._core._walk(X, axes, shape)
     with pytest.raises(TypeError):
         infini.rearrange(3, "a -> a")
+
+
+def test_sizes_are_whole_numbers_of_any_kind():
+    y = infini.rearrange(X, "a b c d -> a b c d e", e=2)
+    assert np.array_equal(infini.rearrange(X, "a b c d -> a b c d e", e=np.int64(2)), y)
+    for size in (2.0, "2", None, 2**63, 2**70):  # the first is equal to what the line above left in the cache
+        with pytest.raises(ValueError, match="expected a size"):
+            infini.rearrange(X, "a b c d -> a b c d e", e=size)

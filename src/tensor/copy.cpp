@@ -133,6 +133,7 @@ Tensor broadcast_to(const Tensor& src, const Shape& shape) {
   }
   require(fits, INFINI_STATUS_BAD_TENSOR_SHAPE, "shape ", text(from.shape()),
           " cannot be broadcast to ", text(shape));
+  infini::make_layout(static_cast<infiniDtype_t>(from.dtype()), rank, shape.data(), strides.data());  // or throws
   return TensorAccess::make(shape, std::move(strides), from.dtype(), from.memory(),
                             const_cast<std::byte*>(from.data()));
 }

@@ -137,8 +137,12 @@ TEST(Views, BroadcastAsNumPy) {
   EXPECT_EQ(elements(t->broadcast_to({2, 3})), (std::vector<float>{0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(t->broadcast_to({3, 2, 1})->strides()[0], 0);
   EXPECT_EQ(t->broadcast_to({2, 0})->numel(), 0u);
-  for (const Shape& shape : {Shape{2}, Shape{3, 1}, Shape{2, 1, 1}, Shape{}})
+  const Shape too_many_dims(65, 1), too_many_elements{Size{1} << 40, Size{1} << 40, 2, 1};
+  for (const Shape& shape :
+       {Shape{2}, Shape{3, 1}, Shape{2, 1, 1}, Shape{}, too_many_dims, too_many_elements})
     EXPECT_EQ(status_of([&] { t->broadcast_to(shape); }), INFINI_STATUS_BAD_TENSOR_SHAPE);
+  const Tensor one = iota({1});
+  EXPECT_EQ(status_of([&] { one->broadcast_to(too_many_dims); }), INFINI_STATUS_BAD_TENSOR_SHAPE);
 }
 
 TEST(Views, RefuseWhatIsNotThere) {
