@@ -93,16 +93,16 @@ class Shuffle final : public Kernel {
 
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
-    if (schedule_.room == 0) return run(dst, src);
+    if (schedule_.room == 0) return run_all(dst, src);
     alignas(line_bytes) char copy[most_copied];
     const ByteRange& span = schedule_.span;
     char* const base = copy + schedule_.room - (span.begin & -line_bytes);  // lines begin where they do in src
     std::memcpy(base + span.begin, src + span.begin, static_cast<size_t>(span.end - span.begin));
-    run(dst, base);
+    run_all(dst, base);
   }
 
  private:
-  void run(char* dst, const char* src) const {
+  void run_all(char* dst, const char* src) const {
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
     parallel_for(schedule_.tasks(), threads, [&](int64_t begin, int64_t end) { run_tasks(dst, src, begin, end); });
   }
