@@ -184,11 +184,15 @@ struct Product {
   }
 };
 
+bool is_aligned(const Array& array) {
+  return reinterpret_cast<uintptr_t>(array.data) % static_cast<uintptr_t>(array.itemsize) == 0;
+}
+
 // Elements that lie at fractions of their size are packed first; no gemm could read them.
 Tensor operand(const Array& array, const char* name, Hold hold) {
   if (array.rank == 0)
     fail(INFINI_STATUS_BAD_TENSOR_SHAPE, name, " is a scalar; matmul needs at least 1 dim");
-  if (can_convert(array)) return to_tensor(array, hold);
+  if (can_convert(array) && is_aligned(array)) return to_tensor(array, hold);
   if (!array.element.known())
     fail_type(name, " is ", array.element.name(), ", which cannot be multiplied");
   Shape shape(array.shape, array.shape + array.rank);
@@ -222,7 +226,7 @@ bool is_plain(const Array& dst, const Array& src, const Call& call) {
 bool try_prepared(const Array& c, const Array& a, const Array& b, float alpha, float beta,
                   const Call& call) {
   return c.rank == 2 && a.rank == 2 && b.rank == 2 && is_plain(c, a, call) &&
-         is_plain(c, b, call) &&
+         is_plain(c, b, call) && is_aligned(a) && is_aligned(b) &&
          run_prepared_gemm(c, a, b, alpha, beta, stream_for(call, c.device));
 }
 

@@ -111,3 +111,19 @@ def test_what_is_refused():
     read_only.flags.writeable = False
     with pytest.raises(ValueError, match="out is read-only"):
         infini.matmul(a, a.T, read_only)
+
+
+def test_operands_at_odd_addresses():
+    a, b = np.arange(6, dtype="f4").reshape(2, 3), np.arange(12, dtype="f4").reshape(3, 4)
+
+    def odd(x):
+        y = np.frombuffer(bytearray(x.nbytes + 1), x.dtype, x.size, 1).reshape(x.shape)
+        y[...] = x
+        return y
+
+    for left, right in ((odd(a), b), (a, odd(b)), (odd(a), odd(b)), (a, b)):
+        assert np.array_equal(infini.matmul(left, right), a @ b)
+        assert np.array_equal(infini.matmul(left[0], right), a[0] @ b)
+        assert np.array_equal(infini.matmul(left, right, np.empty((2, 4), "f4")), a @ b)
+    with pytest.raises(ValueError, match="not aligned"):
+        infini.matmul(a, b, odd(np.empty((2, 4), "f4")))
