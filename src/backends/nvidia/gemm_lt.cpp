@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cublaslt.h"
 #include "gemm.h"
+#include "recorded_call.h"
 
 namespace infini::nvidia {
 namespace {
@@ -99,6 +100,7 @@ struct Choice {
   bool found = false;
   cublasLtMatmulAlgo_t algo;
   size_t workspace = 0;
+  std::shared_ptr<const RecordedCall> recorded = nullptr;  // the matmul with alpha 1 and beta 0, where that can be had
 };
 
 // Everything that the heuristic looks at; equal keys have equal answers.
@@ -125,6 +127,7 @@ class LtGemm final : public gpu::GpuGemm {
   cublasLtMatrixLayout_t make_layout(const Prepared& x, const OperandShape& shape) const;
   Choice choose(uint32_t most_alignment) const;
   Choice ask(const std::array<uint32_t, 3>& alignments) const;
+  cublasStatus_t matmul(const Choice& choice, const Addresses& addresses, float alpha, float beta, gpu::Stream stream) const;
   ChoiceKey key(const std::array<uint32_t, 3>& alignments) const;
 
   const Lt& lt_;
@@ -230,7 +233,7 @@ void LtGemm::make_layouts() {
   layouts_.c = make_layout(c_, {plan_.batch, extents_.m, extents_.n});
 }
 
-// Algorithms are remembered: asking costs far more than the rest of making a kernel.
+// Algorithms and what they launch are remembered: asking costs far more than the rest of making a kernel.
 Choice LtGemm::choose(uint32_t most_alignment) const {
   const auto limit = [&](const Prepared& x) {
     const auto element = static_cast<uint32_t>(dtype_bytes(x.operand.dtype));
@@ -244,7 +247,11 @@ Choice LtGemm::choose(uint32_t most_alignment) const {
     const std::lock_guard lock(*mutex);
     if (const auto place = known->find(problem); place != known->end()) return place->second;
   }
-  const Choice choice = ask(alignments);
+  Choice choice = ask(alignments);
+  if (choice.found && most_alignment == vector_bytes)
+    choice.recorded = RecordedCall::record([&](const Addresses& addresses, gpu::Stream stream) {
+      return matmul(choice, addresses, 1, 0, stream) == CUBLAS_STATUS_SUCCESS;
+    });
   const std::lock_guard lock(*mutex);
   if (known->size() > 4096) known->clear();
   return known->emplace(problem, choice).first->second;
@@ -292,7 +299,20 @@ std::string LtGemm::schedule() const {
   text << (b_.blas.columns_first ? "T" : "N") << (a_.blas.columns_first ? "T" : "N")
        << (swapped_ ? ", transposed" : "") << ", matmul workspace "
        << workspace_bytes_ - packed_bytes_ << " bytes";
+  if (aligned_.recorded) text << ", " << aligned_.recorded->steps() << " launched as recorded";
   return text.str();
+}
+
+// Addresses of A, B, C and the workspace.
+cublasStatus_t LtGemm::matmul(const Choice& choice, const Addresses& addresses, float alpha, float beta,
+                              gpu::Stream stream) const {
+  const double wide[] = {alpha, beta};
+  const bool f64 = plan_.a.dtype == INFINI_DTYPE_F64;
+  const void *alpha_at = f64 ? static_cast<const void*>(&wide[0]) : &alpha,
+             *beta_at = f64 ? static_cast<const void*>(&wide[1]) : &beta;
+  const auto at = [&](int which) { return reinterpret_cast<void*>(addresses[static_cast<size_t>(which)]); };
+  return lt_.matmul(handle_, layouts_.desc, alpha_at, at(1), layouts_.a, at(0), layouts_.b, beta_at, at(2), layouts_.c, at(2),
+                    layouts_.c, &choice.algo, at(3), choice.workspace, stream);
 }
 
 void LtGemm::multiply(const Call& call) const {
@@ -311,17 +331,14 @@ void LtGemm::multiply(const Call& call) const {
     c = call.workspace + c_.offset;
     if (call.beta != 0) c_.pack->run(c, call.c, call.stream);
   }
-  const bool aligned = ((reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b) |
-                         reinterpret_cast<uintptr_t>(c)) & (vector_bytes - 1)) == 0;
+  const Addresses addresses{reinterpret_cast<uint64_t>(a), reinterpret_cast<uint64_t>(b), reinterpret_cast<uint64_t>(c),
+                            reinterpret_cast<uint64_t>(call.workspace + packed_bytes_)};
+  const bool aligned = (addresses[0] | addresses[1] | addresses[2]) % vector_bytes == 0;
   const Choice& choice = aligned ? aligned_ : loose_;
-  const double wide[] = {call.alpha, call.beta};
-  const bool f64 = plan_.a.dtype == INFINI_DTYPE_F64;
-  const void *alpha = f64 ? static_cast<const void*>(&wide[0]) : &call.alpha,
-             *beta = f64 ? static_cast<const void*>(&wide[1]) : &call.beta;
-  check_lt(lt_, lt_.matmul(handle_, layouts_.desc, alpha, b, layouts_.a, a, layouts_.b, beta, c,
-                           layouts_.c, c, layouts_.c, &choice.algo, call.workspace + packed_bytes_,
-                           choice.workspace, call.stream),
-           "cannot start a matmul");
+  if (choice.recorded && call.alpha == 1 && call.beta == 0 && addresses[3] % slot_alignment == 0)
+    gpu::check(choice.recorded->launch(addresses, call.stream), "cannot launch a recorded matmul");
+  else
+    check_lt(lt_, matmul(choice, addresses, call.alpha, call.beta, call.stream), "cannot start a matmul");
   if (c_.unpack) c_.unpack->run(call.c, c, call.stream);
 }
 
