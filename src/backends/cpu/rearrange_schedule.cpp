@@ -111,11 +111,15 @@ int64_t even_part(int64_t count, int64_t limit, int64_t unit) {
   return std::min({round_up(ceil_div(count, parts), unit), limit, count});
 }
 
-// Columns of a strip: as many dst pages as the TLB can hold.
-int64_t choose_strip(const TileSchedule& schedule, const Policy& policy) {
+// Columns of a strip: as many dst pages as the TLB can hold. In the cache, threads that write to the same lines wait for
+// each other at every one of them: where panels begin within lines, each takes columns of its own.
+int64_t choose_strip(const TileSchedule& schedule, int threads, const Policy& policy) {
+  const bool cached = schedule.store == TileSchedule::Store::cached;
+  const bool apart = cached && threads > 1 && !schedule.aligned && schedule.outer_count == 1;
+  const int64_t limit = apart ? std::min(policy.strip, ceil_div(schedule.column_count, threads)) : policy.strip;
   // Tiles are two lines wide, of small words four.
-  const int64_t lines = schedule.store != TileSchedule::Store::streamed ? 1 : schedule.word < 4 ? 4 : 2;
-  return even_part(schedule.column_count, policy.strip, lines * line_bytes / schedule.word);
+  const int64_t lines = cached ? 1 : schedule.word < 4 ? 4 : 2;
+  return even_part(schedule.column_count, limit, lines * line_bytes / schedule.word);
 }
 
 // The hardware fetches ahead up to the end of a page: in some strips that is never too far.
@@ -179,7 +183,7 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   if (!collect(plan, schedule, cached)) return std::nullopt;
   schedule.aligned = in_whole_lines(schedule);
   schedule.store = choose_store(schedule, cached);
-  schedule.strip = choose_strip(schedule, policy);
+  schedule.strip = choose_strip(schedule, threads_for(bytes, policy), policy);
   schedule.depth = choose_depth(schedule, bytes, policy);
   schedule.soon = policy.pairs && compete(schedule.rows.front()) && schedule.panel_rows() >= competing_rows;
   schedule.chunk = choose_chunk(schedule, policy);

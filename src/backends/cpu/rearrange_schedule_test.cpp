@@ -331,6 +331,16 @@ TEST(RearrangeSchedule, OutputsBeyondTheCachesOfTheirThreads) {
   EXPECT_FALSE(beyond("rearrange f32 500x512 src=0,1", 1));
 }
 
+TEST(RearrangeSchedule, ThreadsInTheCacheWriteNoLinesOfOthers) {
+  const auto strip = [](const char* text, int threads) {
+    const auto problem = harness::parse_rearrange(text);
+    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), {threads, 256 << 10, 512 << 10})->strip;
+  };
+  EXPECT_EQ(201, strip("rearrange f32 401x401 perm=1,0", 2));
+  EXPECT_EQ(401, strip("rearrange f32 401x401 perm=1,0", 1));
+  EXPECT_EQ(400, strip("rearrange f32 400x400 perm=1,0", 2));  // whole lines
+}
+
 TEST(RearrangeCosts, PolicyFollowsFromThem) {
   Costs costs = costs_from_cache(1280 << 10);
   const Policy usual = policy_from(costs, 2);
