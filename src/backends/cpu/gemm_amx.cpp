@@ -1,7 +1,9 @@
 // bf16 products on the matrix unit of Intel processors (AMX).
 //
 // Like the blocked gemm, C is cut into blocks that are tasks, and k into pieces of fixed length;
-// sums are f32 in the order of k, so that the bits do not depend on the number of threads.
+// sums are f32 in the order of k, so that the bits do not depend on the number of threads. A task packs
+// its part of B and, unless the tiles can be read where they lie, of A. It then computes 32×32 sums at a
+// time, which are rounded into C from the first cache while the next ones are computed.
 #include <cpuid.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,13 +19,16 @@
 #include "backends/cpu/gemm_amx_kernels.h"
 #include "backends/cpu/parallel.h"
 #include "base/checked.h"
+#include "base/dtype.h"
 
 namespace infini::cpu {
 namespace {
 
-using amx::group, amx::side, amx::tile_elements;
+using amx::block, amx::group, amx::side, amx::tile_elements;
 
-constexpr int64_t piece_groups = 16;  // 512 of k at a time
+constexpr int64_t depth = 512, most_depth = 1024;  // of the pieces of k, and of one that is all of it
+// Few columns: A's rows are read once, from memory, and are better read to their ends.
+constexpr int64_t few_cols = 64, few_cols_depth = 4096;
 constexpr int64_t most_rows = 512, most_cols = 512;
 constexpr double flops_per_thread = 8.0e6;
 constexpr int few_threads = 4;  // end nearly together anyway: fewer tasks pack less
@@ -32,7 +37,8 @@ bool processor_says_so() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
   const bool tiles = (d >> 24 & 1) && (d >> 22 & 1);  // AMX-TILE, AMX-BF16
-  return tiles && isa() == Isa::avx512;
+  if (!tiles || isa() != Isa::avx512) return false;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);  // AVX512-BF16, which rounds
 }
 
 // Linux hands out tile registers on request.
@@ -52,13 +58,13 @@ bool trial_succeeds() {
   sigaction(SIGSEGV, &ours, &before_segv);
   volatile bool right = false;
   if (sigsetjmp(after_trial, 1) == 0) {
-    alignas(64) uint16_t ones[2 * tile_elements];
-    alignas(64) float sums[2 * side * 2 * side];
-    std::fill_n(ones, 2 * tile_elements, uint16_t{0x3f80});
+    alignas(64) uint16_t ones[2 * amx::panel_elements(1)];
+    alignas(64) float sums[amx::block_elements];
+    std::fill_n(ones, 2 * amx::panel_elements(1), uint16_t{0x3f80});
     amx::configure();
-    amx::multiply(ones, ones, 1, true, sums, 2 * side, false);
+    amx::multiply({{reinterpret_cast<const char*>(ones), 2 * group, 0, 2 * tile_elements}, ones, 1, true, true, false, sums});
     amx::release();
-    right = std::all_of(sums, sums + 4 * side * side, [](float x) { return x == 32; });
+    right = std::all_of(sums, sums + amx::block_elements, [](float x) { return x == group; });
   }
   sigaction(SIGSEGV, &before_segv, nullptr);
   sigaction(SIGILL, &before_ill, nullptr);
@@ -74,39 +80,45 @@ bool amx_works() {
 
 namespace {
 
+// C must have contiguous rows to be rounded into. And where both operands are contiguous along k, B is
+// what has to be packed: a B of many columns becomes the A.
+GemmPlan orient(const GemmPlan& plan) {
+  const int64_t bytes = dtype_bytes(plan.c.dtype);
+  const bool unit_rows = plan.c.col_step != bytes && plan.c.row_step == bytes;
+  const bool weights = plan.a.col_step == 2 && plan.b.row_step == 2 && plan.m <= few_cols && plan.n >= 8 * plan.m;
+  return unit_rows || weights ? transposed(plan) : plan;
+}
+
 class Amx final : public CpuGemm {
  public:
-  explicit Amx(const GemmPlan& plan) : CpuGemm(plan), rows_(plan.m), cols_(plan.n) {
-    const double flops = 2.0 * static_cast<double>(plan_.batch) * static_cast<double>(plan_.m) *
-                         static_cast<double>(plan_.n) * static_cast<double>(plan_.k);
-    threads_ = static_cast<int>(
-        std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
-    const int64_t rounds = flops <= 64 * flops_per_thread ? 1 : threads_ <= few_threads ? 2 : 4;
-    const int64_t wanted = threads_ == 1 ? 1 : rounds * threads_;
-    constexpr int64_t unit = 2 * side;
-    while (rows_ > most_rows || cols_ > most_cols || tasks() < wanted) {
-      if (rows_ <= unit && cols_ <= unit) break;
-      int64_t& longer = rows_ >= cols_ ? rows_ : cols_;
-      longer = round_up(ceil_div(longer, 2), unit);
-    }
-    threads_ = static_cast<int>(std::min<int64_t>(threads_, tasks()));
-    const int64_t depth = std::min(round_up(plan_.k, group), piece_groups * group);
-    a_bytes_ = round_up(rows_, unit) * depth * 2;
-    b_bytes_ = round_up(cols_, unit) * depth * 2;
-    scratch_bytes_ = a_bytes_ + b_bytes_ + round_up(rows_, unit) * round_up(cols_, unit) * 4;
+  explicit Amx(const GemmPlan& original) : CpuGemm(orient(original)), rows_(plan_.m), cols_(plan_.n) {
+    swapped_ = !(plan_ == original);
+    cut();
+    reads_a_ = plan_.a.col_step == 2 && plan_.m % side == 0 && plan_.k % group == 0 &&
+               (plan_.a.row_step % 64 == 0 || cols_ <= few_cols);
+    const int64_t most = reads_a_ && cols_ <= few_cols ? few_cols_depth : plan_.k <= most_depth ? most_depth : depth;
+    depth_ = std::min(round_up(plan_.k, group), most);
+    const int64_t rows = round_up(rows_, block), cols = round_up(cols_, block);
+    a_bytes_ = reads_a_ ? 0 : rows * depth_ * 2;
+    b_bytes_ = cols / side * amx::panel_elements(depth_ / group) * 2;
+    const int64_t blocks = plan_.k <= depth_ ? 2 : rows / block * (cols / block);
+    scratch_bytes_ = a_bytes_ + b_bytes_ + blocks * amx::block_elements * int64_t{sizeof(float)};
     workspace_bytes_ = static_cast<size_t>(threads_ * scratch_bytes_);
   }
 
   const char* candidate() const override { return "amx"; }
   std::string schedule() const override {
     std::ostringstream text;
-    text << "blocks of " << rows_ << "x" << cols_ << ", pieces of k " << piece_groups * group << ", "
-         << tasks() << " tasks on " << threads_ << " threads";
+    text << "blocks of " << rows_ << "x" << cols_ << ", pieces of k " << depth_ << ", " << tasks()
+         << " tasks on " << threads_ << " threads" << (reads_a_ ? ", a in place" : "")
+         << (swapped_ ? ", transposed" : "");
     return text.str();
   }
 
  protected:
-  void multiply(const Pointers& p, float alpha, float beta) const override {
+  void multiply(const Pointers& given, float alpha, float beta) const override {
+    Pointers p = given;
+    if (swapped_) std::swap(p.a, p.b);
     const int64_t count = tasks();
     const int threads = std::min(threads_, available_threads());
     std::atomic<int64_t> next{0};
@@ -114,49 +126,102 @@ class Amx final : public CpuGemm {
       if (first == last) return;
       amx::configure();
       for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < count;)
-        run_task(task, p, p.workspace + first * scratch_bytes_, alpha, beta);
+        run_task(task_of(task, p, p.workspace + first * scratch_bytes_), alpha, beta);
       amx::release();
     });
   }
 
  private:
+  struct Task {  // a block of C, where its operands begin, and a thread's memory
+    const char *a, *b;
+    char* c;
+    int64_t rows, cols;
+    uint16_t *packed_a, *packed_b;
+    float* sums;
+  };
+
+  // Threads, and tasks for them: the longer side is halved until there are enough.
+  void cut() {
+    const double flops = 2.0 * static_cast<double>(plan_.batch) * static_cast<double>(plan_.m) *
+                         static_cast<double>(plan_.n) * static_cast<double>(plan_.k);
+    threads_ = static_cast<int>(
+        std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available_threads())));
+    const int64_t rounds = flops <= 64 * flops_per_thread ? 1 : threads_ <= few_threads ? 2 : 4;
+    const int64_t wanted = threads_ == 1 ? 1 : rounds * threads_;
+    while (rows_ > most_rows || cols_ > most_cols || tasks() < wanted) {
+      if (rows_ <= block && cols_ <= block) break;
+      int64_t& longer = rows_ >= cols_ ? rows_ : cols_;
+      longer = round_up(ceil_div(longer, 2), block);
+    }
+    threads_ = static_cast<int>(std::min<int64_t>(threads_, tasks()));
+  }
+
   int64_t row_blocks() const { return ceil_div(plan_.m, rows_); }
   int64_t col_blocks() const { return ceil_div(plan_.n, cols_); }
   int64_t tasks() const { return plan_.batch * row_blocks() * col_blocks(); }
 
-  void run_task(int64_t task, const Pointers& p, char* scratch, float alpha, float beta) const {
-    const int64_t batch = task / (row_blocks() * col_blocks());
-    const int64_t row = task / col_blocks() % row_blocks() * rows_, col = task % col_blocks() * cols_;
-    const int64_t rows = std::min(rows_, plan_.m - row), cols = std::min(cols_, plan_.n - col);
-    auto *a = reinterpret_cast<uint16_t*>(scratch), *b = reinterpret_cast<uint16_t*>(scratch + a_bytes_);
-    auto* sums = reinterpret_cast<float*>(scratch + a_bytes_ + b_bytes_);
-    const int64_t sum_row = round_up(cols_, 2 * side);
-    for (int64_t first = 0; first < plan_.k; first += piece_groups * group) {
-      const int64_t length = std::min(piece_groups * group, plan_.k - first);
-      amx::pack_a(p.a + batch * plan_.a.batch_step + row * plan_.a.row_step + first * plan_.a.col_step,
-                  plan_.a.row_step, plan_.a.col_step, rows, length, a);
-      amx::pack_b(p.b + batch * plan_.b.batch_step + col * plan_.b.col_step + first * plan_.b.row_step,
-                  plan_.b.row_step, plan_.b.col_step, length, cols, b);
-      run_tiles(a, b, rows, cols, ceil_div(length, group), sums, sum_row, first > 0);
+  Task task_of(int64_t index, const Pointers& p, char* scratch) const {
+    const int64_t batch = index / (row_blocks() * col_blocks());
+    const int64_t row = index / col_blocks() % row_blocks() * rows_, col = index % col_blocks() * cols_;
+    return {p.a + batch * plan_.a.batch_step + row * plan_.a.row_step,
+            p.b + batch * plan_.b.batch_step + col * plan_.b.col_step,
+            p.c + batch * plan_.c.batch_step + row * plan_.c.row_step + col * plan_.c.col_step,
+            std::min(rows_, plan_.m - row), std::min(cols_, plan_.n - col),
+            reinterpret_cast<uint16_t*>(scratch), reinterpret_cast<uint16_t*>(scratch + a_bytes_),
+            reinterpret_cast<float*>(scratch + a_bytes_ + b_bytes_)};
+  }
+
+  void run_task(const Task& task, float alpha, float beta) const {
+    for (int64_t first = 0; first < plan_.k; first += depth_) {
+      const int64_t length = std::min(depth_, plan_.k - first), groups = ceil_div(length, group);
+      const char* a = task.a + first * plan_.a.col_step;
+      if (!reads_a_)
+        amx::pack_a(a, plan_.a.row_step, plan_.a.col_step, task.rows, length, task.packed_a);
+      amx::pack_b(task.b + first * plan_.b.row_step, plan_.b.row_step, plan_.b.col_step, length,
+                  task.cols, task.packed_b);
+      constexpr int64_t tile_bytes = 2 * tile_elements;
+      const amx::Strips strips =
+          reads_a_ ? amx::Strips{a, plan_.a.row_step, 2 * group, side * plan_.a.row_step}
+                   : amx::Strips{reinterpret_cast<const char*>(task.packed_a), 2 * group, tile_bytes, groups * tile_bytes};
+      run_blocks(task, strips, groups, first, alpha, beta);
     }
+  }
+
+  // Two strips of A stay near while the panels of B pass by. Sums of a k that is one piece have two places
+  // in turn, others one for each block.
+  void run_blocks(const Task& task, const amx::Strips& strips, int64_t groups, int64_t first,
+                  float alpha, float beta) const {
+    const bool one_piece = plan_.k <= depth_, last = first + depth_ >= plan_.k;
+    const bool rounds = last && plan_.c.dtype == INFINI_DTYPE_BF16 && plan_.c.col_step == 2 && alpha == 1 && beta == 0;
+    amx::BlockCall call{strips, nullptr, groups, true, true, first > 0, nullptr};
+    call.written_step = plan_.c.row_step;
+    int64_t index = 0;
+    for (int64_t row = 0; row < task.rows; row += block) {
+      call.a.first = strips.first + row / side * strips.strip_step;
+      call.two_strips = task.rows - row > side;
+      for (int64_t col = 0; col < task.cols; col += block, ++index) {
+        char* const c = task.c + row * plan_.c.row_step + col * plan_.c.col_step;
+        const int64_t rows = std::min(block, task.rows - row), cols = std::min(block, task.cols - col);
+        call.b = task.packed_b + col / side * amx::panel_elements(groups);
+        call.two_panels = cols > side;
+        call.sums = task.sums + (one_piece ? index % 2 : index) * amx::block_elements;
+        call.written = rounds ? c : nullptr;
+        amx::multiply(call);
+        call.rounding = {};
+        if (rounds && rows == block && cols == block) call.rounding = {call.sums, c, plan_.c.row_step};
+        else if (last) finish(call.sums, c, rows, cols, alpha, beta);
+      }
+    }
+    if (call.rounding.sums != nullptr) amx::round(call.rounding);
+  }
+
+  void finish(const float* sums, char* c, int64_t rows, int64_t cols, float alpha, float beta) const {
     kernels<float>().finish[memory_index(plan_.c.dtype)](
-        {sums, sum_row, rows, cols,
-         p.c + batch * plan_.c.batch_step + row * plan_.c.row_step + col * plan_.c.col_step,
-         plan_.c.row_step, plan_.c.col_step, alpha, beta});
+        {sums, block, rows, cols, c, plan_.c.row_step, plan_.c.col_step, alpha, beta});
   }
 
-  // A last panel of 16 columns or fewer reads one that is not there: the scratch has room for it, and
-  // what comes of it is never written to C.
-  static void run_tiles(const uint16_t* a, const uint16_t* b, int64_t rows, int64_t cols,
-                        int64_t groups, float* sums, int64_t sum_row, bool add) {
-    for (int64_t col = 0; col < cols; col += 2 * side)
-      for (int64_t row = 0; row < rows; row += 2 * side)
-        amx::multiply(a + row / side * groups * tile_elements,
-                      b + col / side * groups * tile_elements, groups, rows - row > side,
-                      sums + row * sum_row + col, sum_row, add);
-  }
-
-  int64_t rows_, cols_, a_bytes_ = 0, b_bytes_ = 0, scratch_bytes_ = 0;
+  int64_t rows_, cols_, depth_ = 0, a_bytes_ = 0, b_bytes_ = 0, scratch_bytes_ = 0;
+  bool swapped_ = false, reads_a_ = false;
   int threads_ = 1;
 };
 
