@@ -46,7 +46,7 @@ void run_tiles(const cpu::GemmKernels<T>& kernels, int64_t count) {
                               .alpha = 1,
                               .beta = 0};
   for (int64_t i = 0; i < count; ++i)
-    kernels.tile[1][kernels.tile_vectors - 1][kernels.tile_rows - 1](call);
+    kernels.tile[1][true][kernels.tile_vectors - 1][kernels.tile_rows - 1](call);
 }
 
 template <class T>

@@ -369,7 +369,7 @@ void Blocked<T>::run_tile(TileCall<T>& call, const Part& part, const Operands& x
   call.c = part.c + row * part.c_row + col;
   look_ahead(call, x, col, tile);
   const TileKind kind = pack_a_ ? TileKind::packed : TileKind::fetching;
-  kernels_.tile[static_cast<int>(kind)][(call.cols - 1) / kernels_.lanes][strip_row(x.rows, strip + 1) - row - 1](call);
+  kernels_.tile[static_cast<int>(kind)][true][(call.cols - 1) / kernels_.lanes][strip_row(x.rows, strip + 1) - row - 1](call);
 }
 // Of what stays, the first tiles fetch what comes after it, line by line: the next panel or the next strip. The other
 // tiles of a panel fetch the next strip of an A that was packed whole. (B's source is not fetched: asking for it is as

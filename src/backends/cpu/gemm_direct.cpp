@@ -16,13 +16,14 @@ namespace {
 
 constexpr int64_t line_bytes = 64;
 constexpr double cycles_per_thread = 10e3;  // below this a thread costs more than it saves
-constexpr double cycles_of_turns = 1e6;     // of a thread; from there on it takes turns with the others
+constexpr double cycles_of_turns = 1e5;     // of a thread; from there on it takes turns with the others
 constexpr int64_t most_row_parts = 8, turns = 4;
 constexpr int64_t most_summed_rows = 512, summed_bytes = 48 << 10;  // half of it is used
 constexpr int64_t short_k = 64, near_bytes = 8 << 20;  // with less k and more C, C is written row by row
 constexpr int64_t most_whole_b = 512 << 10;            // and a B that must be copied is copied whole
 constexpr int64_t first_cache_bytes = 40 << 10, second_cache_bytes = 1 << 20;
-constexpr double rows_of_copying = 8;       // what copying a panel costs, in rows that meet it
+// What a turn costs, in rows, where it copies a panel and where it does not; and how much of one the other threads wait for the last.
+constexpr double rows_of_copying = 14, rows_of_turn = 4, waits_at_end = 0.25;
 constexpr double bytes_per_cycle = 5;       // of C, from and to memory
 
 template <class T>
@@ -50,7 +51,7 @@ class Direct final : public CpuGemm {
     if (way_.through_sums) call_.c_row = sum_row;
     if (thread_bytes_ == 0 && threads_ == 1 && panel_vectors(kernels_, plan_.m, vectors_, vectors_) == vectors_ &&
         plan_.m <= most_rows(kernels_, vectors_))
-      only_tile_ = kernels_.tile[static_cast<int>(TileKind::plain)][vectors_ - 1][plan_.m - 1];
+      only_tile_ = kernels_.tile[static_cast<int>(TileKind::plain)][plan_.n % kernels_.lanes == 0][vectors_ - 1][plan_.m - 1];
   }
 
   const char* candidate() const override { return "direct"; }
@@ -133,15 +134,16 @@ class Direct final : public CpuGemm {
     if (!by_cols) col_parts_ = std::min(panels, ceil_div(wanted, row_parts_));
   }
 
-  // Panels one by one; cut into rows, too, where the threads would otherwise not end together, although
-  // each part then copies the panel again.
+  // Panels one by one; cut into rows, too, where the threads would otherwise not end together (they are not equally fast),
+  // although each part then copies the panel again.
   void choose_turns() {
     const int64_t strips = ceil_div(plan_.m, kernels_.tile_rows), panels = ceil_div(vectors_, unit_);
     double best = 1e300;
     col_parts_ = panels;
     for (int64_t parts = 1; parts <= std::min<int64_t>(strips, most_row_parts); ++parts) {
       const auto rounds = static_cast<double>(ceil_div(plan_.batch * col_parts_ * parts, int64_t{threads_}));
-      const double time = rounds * (static_cast<double>(ceil_div(strips, parts) * kernels_.tile_rows) + rows_of_copying);
+      const double time = (rounds + waits_at_end) * (static_cast<double>(ceil_div(strips, parts) * kernels_.tile_rows) +
+                                                     (way_.packs_b ? rows_of_copying : rows_of_turn));
       if (time < best) best = time, row_parts_ = parts;
     }
   }
@@ -274,12 +276,14 @@ class Direct final : public CpuGemm {
     const T* const a = task.a + k * call.a_col;
     T* const c = way_.through_sums ? sums(task.p) : reinterpret_cast<T*>(task.p.c + col * plan_.c.col_step);
     const int64_t rows = task.part.rows, height = strip_height(kernels_, rows, vectors);
+    const bool whole = way_.packs_b || call.cols == vectors * kernels_.lanes;
+    const auto rest = task.fetches ? TileKind::fetching : TileKind::plain;
+    const auto first = fetches_first_ && task.part.row == 0 && !task.fetches ? TileKind::first : rest;
     for (int64_t row = 0; row < rows; row += height) {
-      const TileKind kind = task.fetches ? TileKind::fetching : fetches_first_ && row == 0 && task.part.row == 0 ? TileKind::first : TileKind::plain;
       call.a = a + row * call.a_row;
       call.c = c + row * call.c_row;
       if (task.fetches) look_ahead(call, task.p, task.tile++);
-      kernels_.tile[static_cast<int>(kind)][vectors - 1][std::min(height, rows - row) - 1](call);
+      kernels_.tile[static_cast<int>(row == 0 ? first : rest)][whole][vectors - 1][std::min(height, rows - row) - 1](call);
     }
   }
 
@@ -295,7 +299,8 @@ class Direct final : public CpuGemm {
   T* whole_b(const Pointers& p, int64_t col) const { return reinterpret_cast<T*>(p.workspace + a_bytes_) + col * plan_.k; }
 
   void pack_b(const TileCall<T>& call, T* dst, int64_t width) const {
-    if (call.cols < width) std::fill_n(dst, call.k * width, T{0});
+    const int64_t unit = dtype_bytes(plan_.b.dtype);
+    if (call.cols < width && plan_.b.row_step != unit && plan_.b.col_step != unit) std::fill_n(dst, call.k * width, T{0});
     kernels_.pack[memory_index(plan_.b.dtype)](
         {reinterpret_cast<const char*>(call.b), plan_.b.row_step, plan_.b.col_step, call.k, call.cols, dst, width});
   }

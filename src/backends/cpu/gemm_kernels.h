@@ -36,7 +36,7 @@ struct TileCall {
   int64_t k;
   const T* a;
   int64_t a_row, a_col;  // not looked at where A is a packed strip
-  const T* b;            // rows of the panel, b_row apart; without masks, whole vectors are read
+  const T* b;            // rows of the panel, b_row apart
   int64_t b_row;
   const char* ahead;     // what will be needed next comes nearer, a line for each k
   int64_t ahead_step;
@@ -101,8 +101,9 @@ struct GemmKernels {
   int narrow_rows = 0, wide_vectors = 0, wide_rows = 0;
   int dot_rows = 0;    // of the kernels along B's columns
   bool masks = false;  // parts of vectors can be read and written
-  // [kind][vectors - 1][rows - 1]; null where there are fewer rows
-  void (*tile[4][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};
+  // [kind][whole vectors of B may be read][vectors - 1][rows - 1]; null where there are fewer rows. Without masks they
+  // are always read.
+  void (*tile[4][2][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};
   // Indexed by the type in memory: 0 is T itself, 1 f16, 2 bf16.
   void (*pack[3])(const PackCall<T>&) = {};
   void (*finish[3])(const FinishCall<T>&) = {};

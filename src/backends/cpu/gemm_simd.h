@@ -54,12 +54,13 @@ template <class T, int vectors>
   for (int j = 0; j < vectors; ++j) __builtin_prefetch(b + j * Simd<T>::lanes);
 }
 
-// A row of the panel. Two or three rows of A must be told to load it once; with more compilers do that by themselves.
-// (No loop: with asm in it, it would be unrolled too late for the sums to be registers.)
-template <class T, int rows, int... j>
+// A row of the panel. (A masked load is a multiply-add's place, too: 4–5 %.) Two or three rows of A must be told to load
+// it once; with more compilers do that by themselves. (No loop: with asm in it, it would be unrolled too late for the sums
+// to be registers.)
+template <class T, int rows, bool whole, int... j>
 [[gnu::always_inline]] inline void load_row(const T* b, Mask last, Vec<T> (&right)[sizeof...(j)], std::integer_sequence<int, j...>) {
   constexpr int lanes = Simd<T>::lanes, end = sizeof...(j) - 1;
-  ((right[j] = j < end ? load(b + j * lanes) : load_first(b + j * lanes, last)), ...);
+  ((right[j] = whole || j < end ? load(b + j * lanes) : load_first(b + j * lanes, last)), ...);
   if constexpr (rows == 2 || rows == 3) ((right[j] = Native::held(right[j])), ...);
 }
 
@@ -94,7 +95,7 @@ template <class T, int rows, int vectors, class Result>
 
 // Every element is one chain of fused multiply-adds in the order of k, whatever the tile's size, so
 // that a result does not depend on how C was cut.
-template <class T, TileKind kind, int rows, int vectors>
+template <class T, TileKind kind, bool whole, int rows, int vectors>
 void tile(const TileCall<T>& call) {
   constexpr int lanes = Simd<T>::lanes;
   constexpr bool packed = kind == TileKind::packed;
@@ -110,7 +111,7 @@ void tile(const TileCall<T>& call) {
   const auto advance = [&](int64_t steps) {
     for (int64_t p = 0; p < steps; ++p) {
       Vec<T> right[vectors];
-      load_row<T, rows>(b, last, right, std::make_integer_sequence<int, vectors>{});
+      load_row<T, rows, whole>(b, last, right, std::make_integer_sequence<int, vectors>{});
       if constexpr (packed) fetch_packed<T, vectors>(b + 4 * call.b_row, a[0] + 16 * a_col);
       if constexpr (kind == TileKind::first) fetch_rows<T, vectors>(b + (rows <= slim_rows ? 4 : 8) * call.b_row);
       else if constexpr (kind != TileKind::plain) __builtin_prefetch(ahead, 0, 2), ahead += call.ahead_step;
@@ -164,8 +165,8 @@ void pack_columns(const char* src, int64_t col_step, int64_t count, int64_t k, T
     return;
   }
   for (; p < k; ++p)
-    for (int j = 0; j < count; ++j)
-      dst[p * dst_row + j] = one(reinterpret_cast<const S*>(src + j * col_step) + p);
+    for (int j = 0; j < lanes; ++j)
+      dst[p * dst_row + j] = j < count ? one(reinterpret_cast<const S*>(src + j * col_step) + p) : T{0};
 }
 
 template <class S, class T>
@@ -249,29 +250,27 @@ void finish(const FinishCall<T>& call) {
 
 // ---- the table ----
 
-template <class T, TileKind kind, int vectors, int... row>
+template <class T, TileKind kind, bool whole, int vectors, int... row>
 constexpr void fill_tiles(GemmKernels<T>& table, std::integer_sequence<int, row...>) {
-  ((table.tile[static_cast<int>(kind)][vectors - 1][row] = tile<T, kind, row + 1, vectors>), ...);
+  ((table.tile[static_cast<int>(kind)][whole][vectors - 1][row] = tile<T, kind, whole || !Native::masks, row + 1, vectors>), ...);
+}
+
+template <class T, bool whole, int vectors, int rows>
+constexpr void fill_tiles(GemmKernels<T>& table) {
+  constexpr auto all = std::make_integer_sequence<int, rows>{};
+  fill_tiles<T, TileKind::plain, whole, vectors>(table, all);
+  fill_tiles<T, TileKind::fetching, whole, vectors>(table, all);
+  fill_tiles<T, TileKind::first, whole, vectors>(table, all);
 }
 
 template <class T, int vectors>
 constexpr void fill_tiles(GemmKernels<T>& table) {
-  constexpr bool wide = vectors > Native::tile_vectors;
-  constexpr int most = wide ? Native::wide_rows : vectors == Native::tile_vectors ? Native::tile_rows : Native::narrow_rows;
-  constexpr auto rows = std::make_integer_sequence<int, most>{};
-  fill_tiles<T, TileKind::plain, vectors>(table, rows);
-  fill_tiles<T, TileKind::fetching, vectors>(table, rows);
-  fill_tiles<T, TileKind::first, vectors>(table, rows);
-  if constexpr (!wide)
-    fill_tiles<T, TileKind::packed, vectors>(table, std::make_integer_sequence<int, Native::tile_rows>{});
-}
-
-template <class T, int vectors>
-constexpr void fill_slim_tiles(GemmKernels<T>& table) {
-  constexpr auto rows = std::make_integer_sequence<int, slim_rows>{};
-  fill_tiles<T, TileKind::plain, vectors>(table, rows);
-  fill_tiles<T, TileKind::fetching, vectors>(table, rows);
-  fill_tiles<T, TileKind::first, vectors>(table, rows);
+  constexpr int tile_vectors = Native::tile_vectors;
+  constexpr int rows = vectors > 4 ? slim_rows : vectors > tile_vectors ? Native::wide_rows : vectors == tile_vectors ? Native::tile_rows : Native::narrow_rows;
+  fill_tiles<T, true, vectors, rows>(table);
+  fill_tiles<T, false, vectors, rows>(table);
+  if constexpr (vectors <= tile_vectors)
+    fill_tiles<T, TileKind::packed, true, vectors>(table, std::make_integer_sequence<int, Native::tile_rows>{});
 }
 
 template <class T>
@@ -290,10 +289,10 @@ constexpr GemmKernels<T> make_kernels() {
   if constexpr (Native::tile_vectors > 2) fill_tiles<T, 3>(table);
   if constexpr (Native::wide_vectors == 4) {
     fill_tiles<T, 4>(table);
-    fill_slim_tiles<T, 5>(table);
-    fill_slim_tiles<T, 6>(table);
-    fill_slim_tiles<T, 7>(table);
-    fill_slim_tiles<T, 8>(table);
+    fill_tiles<T, 5>(table);
+    fill_tiles<T, 6>(table);
+    fill_tiles<T, 7>(table);
+    fill_tiles<T, 8>(table);
   }
   table.pack[0] = pack<T, T>;
   table.finish[0] = finish<T, T>;
