@@ -2,7 +2,6 @@
 // is. What the tiles cannot read (16-bit types, columns that are contiguous) is copied panel by panel,
 // by each thread for itself; preparing more would cost more than it saves.
 #include <algorithm>
-#include <atomic>
 #include <sstream>
 
 #include "backends/cpu/gemm.h"
@@ -22,8 +21,7 @@ constexpr int64_t most_summed_rows = 512, summed_bytes = 48 << 10;  // half of i
 constexpr int64_t short_k = 64, near_bytes = 8 << 20;  // with less k and more C, C is written row by row
 constexpr int64_t most_whole_b = 512 << 10;            // and a B that must be copied is copied whole
 constexpr int64_t first_cache_bytes = 40 << 10, second_cache_bytes = 1 << 20;
-// What a turn costs, in rows, where it copies a panel and where it does not; and how much of one the other threads wait for the last.
-constexpr double rows_of_copying = 14, rows_of_turn = 4, waits_at_end = 0.25;
+constexpr double rows_of_turn = 4, waits_at_end = 0.25;  // what a turn costs, and how much of one the others wait for the last
 constexpr double bytes_per_cycle = 5;       // of C, from and to memory
 
 template <class T>
@@ -74,20 +72,16 @@ class Direct final : public CpuGemm {
     if (way_.swapped) std::swap(p.a, p.b);
     const int64_t tasks = plan_.batch * row_parts_ * col_parts_;
     if (threads_ == 1) {
-      for (int64_t task = 0; task < tasks; ++task) run_task(p, task, alpha, beta, task + 1 < tasks);
+      Thread alone{p};
+      for (int64_t task = 0; task < tasks; ++task) run_task(alone, task, alpha, beta, task + 1 < tasks);
       return;
     }
     const int threads = std::min(threads_, available_threads());
-    std::atomic<int64_t> next{0};
-    parallel_for(threads, threads, [&](int64_t first, int64_t last) {
-      Pointers mine = p;
-      mine.workspace += first * thread_bytes_;
-      if (takes_turns_) {
-        for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) run_task(mine, task, alpha, beta, false);
-        return;
-      }
-      const int64_t end = tasks * last / threads;
-      for (int64_t task = tasks * first / threads; task < end; ++task) run_task(mine, task, alpha, beta, task + 1 < end);
+    Shares shares(tasks, threads);
+    parallel_for(threads, threads, [&](int64_t first, int64_t) {
+      Thread mine{p};
+      mine.p.workspace += first * thread_bytes_;
+      shares.take(first, [&](int64_t task, bool more) { run_task(mine, task, alpha, beta, more); });
     });
   }
 
@@ -96,24 +90,28 @@ class Direct final : public CpuGemm {
   struct Part {  // of C
     int64_t row, rows, vector, vectors;
   };
+  struct Thread {
+    Pointers p;
+    int64_t copied = -1;  // which panel of which product it has a copy of
+  };
 
-  // Threads beyond the products share them; where there is much to do they take turns, because they are
-  // not equally fast.
+  // Threads beyond the products share them; where there is much to do, in more parts than threads.
   void choose_parts() {
     const auto batch = static_cast<double>(plan_.batch);
     const double written = static_cast<double>(plan_.m * plan_.n * dtype_bytes(plan_.c.dtype)) / bytes_per_cycle;
     const double cycles = batch * std::max(way_.cycles, written);
     threads_ = static_cast<int>(std::clamp(cycles / cycles_per_thread, 1.0, static_cast<double>(available_threads())));
-    takes_turns_ = threads_ > 1 && cycles > threads_ * cycles_of_turns && !way_.packs_a;
+    const bool takes_turns = threads_ > 1 && cycles > threads_ * cycles_of_turns && !way_.packs_a;
     unit_ = kernels_.wide_vectors != 0 && vectors_ % kernels_.wide_vectors == 0 ? kernels_.wide_vectors : kernels_.tile_vectors;
     const int64_t strips = ceil_div(plan_.m, kernels_.tile_rows);
     whole_b_bytes_ = plan_.k * vectors_ * line_bytes;
     along_rows_ = !way_.through_sums && !way_.packs_a && plan_.k <= short_k && way_.depth == plan_.k &&
                   strips >= turns * threads_ && plan_.batch * plan_.m * plan_.n * int64_t{sizeof(T)} > near_bytes &&
                   (!way_.packs_b || whole_b_bytes_ <= most_whole_b);
-    if (along_rows_) row_parts_ = takes_turns_ ? turns * threads_ : ceil_div(threads_, plan_.batch);
-    else takes_turns_ ? choose_turns() : share_out(parts_wanted());
+    if (along_rows_) row_parts_ = takes_turns ? turns * threads_ : ceil_div(threads_, plan_.batch);
+    else takes_turns ? choose_turns() : share_out(parts_wanted());
     if (way_.through_sums && way_.depth < plan_.k) row_parts_ = round_up(std::max(row_parts_, ceil_div(plan_.m, most_summed_rows)), row_parts_);
+    keeps_panel_ = way_.packs_b && way_.depth == plan_.k && !along_rows_ && col_parts_ == ceil_div(vectors_, unit_);
     threads_ = static_cast<int>(std::min<int64_t>(threads_, row_parts_ * col_parts_ * plan_.batch));
   }
 
@@ -134,18 +132,17 @@ class Direct final : public CpuGemm {
     if (!by_cols) col_parts_ = std::min(panels, ceil_div(wanted, row_parts_));
   }
 
-  // Panels one by one; cut into rows, too, where the threads would otherwise not end together (they are not equally fast),
-  // although each part then copies the panel again.
+  // Whole products or panels one by one, and cut into rows, too, where the threads would otherwise not end together.
   void choose_turns() {
-    const int64_t strips = ceil_div(plan_.m, kernels_.tile_rows), panels = ceil_div(vectors_, unit_);
+    const int64_t strip = most_rows(kernels_, unit_), strips = ceil_div(plan_.m, strip), panels = ceil_div(vectors_, unit_);
     double best = 1e300;
-    col_parts_ = panels;
-    for (int64_t parts = 1; parts <= std::min<int64_t>(strips, most_row_parts); ++parts) {
-      const auto rounds = static_cast<double>(ceil_div(plan_.batch * col_parts_ * parts, int64_t{threads_}));
-      const double time = (rounds + waits_at_end) * (static_cast<double>(ceil_div(strips, parts) * kernels_.tile_rows) +
-                                                     (way_.packs_b ? rows_of_copying : rows_of_turn));
-      if (time < best) best = time, row_parts_ = parts;
-    }
+    for (const int64_t across : {int64_t{1}, panels})
+      for (int64_t down = 1; down <= std::min<int64_t>(strips, most_row_parts); ++down) {
+        const auto rounds = static_cast<double>(ceil_div(plan_.batch * across * down, int64_t{threads_}));
+        const auto rows = static_cast<double>(ceil_div(strips, down) * strip * ceil_div(panels, across));
+        const double time = (rounds + waits_at_end) * (rows + rows_of_turn);
+        if (time < best) best = time, row_parts_ = down, col_parts_ = across;
+      }
   }
 
   Part part_of(int64_t part) const {
@@ -185,7 +182,8 @@ class Direct final : public CpuGemm {
     int64_t tile = 0;  // how many were computed
   };
 
-  void run_task(const Pointers& all, int64_t index, T alpha, T beta, bool more) const {
+  void run_task(Thread& mine, int64_t index, T alpha, T beta, bool more) const {
+    const Pointers& all = mine.p;
     const int64_t parts = row_parts_ * col_parts_, batch = parts == 1 ? index : index / parts;
     const Part part = part_of(index - batch * parts);
     const Pointers p{all.workspace, all.c + batch * plan_.c.batch_step + part.row * plan_.c.row_step,
@@ -193,12 +191,17 @@ class Direct final : public CpuGemm {
                      all.b + batch * plan_.b.batch_step};
     Task task{p, {0, part.rows, part.vector, part.vectors}, reinterpret_cast<const T*>(p.a), alpha, beta, more && parts == 1 && thread_bytes_ == 0 && way_.depth == plan_.k && !along_rows_};
     if (way_.packs_a) task.a = pack_a(p, part.rows);
+    if (keeps_panel_) {
+      const int64_t panel = index / row_parts_;
+      task.b_copied = panel == mine.copied;
+      mine.copied = panel;
+    }
     if (along_rows_) return run_along_rows(task, part);
     if (!way_.through_sums)
       return each_piece([&](int64_t k) { each_panel(part, [&](int64_t vectors, int64_t col) { run_piece(task, k, vectors, col); }); });
     each_panel(part, [&](int64_t vectors, int64_t col) {
       for (int64_t row = 0; row < part.rows; row += rows_together()) {
-        Task some = rows_of(task, {row, std::min(rows_together(), part.rows - row), part.vector, part.vectors}, row > 0);
+        Task some = rows_of(task, {row, std::min(rows_together(), part.rows - row), part.vector, part.vectors}, row > 0 || task.b_copied);
         each_piece([&](int64_t k) { run_piece(some, k, vectors, col); });
         kernels_.finish[memory_index(plan_.c.dtype)]({sums(p), sum_row, some.part.rows, std::min(vectors * kernels_.lanes, plan_.n - col),
                                                       some.p.c + col * plan_.c.col_step, plan_.c.row_step, plan_.c.col_step, alpha, beta});
@@ -321,7 +324,8 @@ class Direct final : public CpuGemm {
   int64_t vectors_ = 0;                              // of n
   int64_t row_parts_ = 1, col_parts_ = 1;            // of one product
   int64_t unit_ = 1;                                 // vectors that stay together
-  bool takes_turns_ = false, along_rows_ = false;
+  bool along_rows_ = false;
+  bool keeps_panel_ = false;                         // a task has one panel, whose copy serves the next task, too
   bool fetches_first_ = false;                       // the first tile of a panel finds it beyond the first cache
   int64_t whole_b_bytes_ = 0;                        // of a copy of all of B
   int64_t a_bytes_ = 0, b_bytes_ = 0, thread_bytes_ = 0;  // of a thread's copies, and of all that it has

@@ -31,6 +31,36 @@ void parallel_for(int64_t count, int threads, const Body& body) {
       &body);
 }
 
+// Tasks for threads that are not equally fast: each has a share of neighbours, the same in every run, whose memory stays
+// in its caches; who has done with it takes from the others'.
+class Shares {
+ public:
+  Shares(int64_t tasks, int threads) : count_(threads < most ? threads : most) {
+    for (int i = 0; i < count_; ++i) {
+      shares_[i].next.store(tasks * i / count_, std::memory_order_relaxed);
+      shares_[i].end = tasks * (i + 1) / count_;
+    }
+  }
+  // body(task, whether the next one is likely to be task + 1), for all that this thread gets.
+  template <class Body>
+  void take(int64_t thread, const Body& body) {
+    for (int i = 0; i < count_; ++i) {
+      Share& share = shares_[(thread + i) % count_];
+      for (int64_t task; (task = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;)
+        body(task, task + 1 < share.end);
+    }
+  }
+
+ private:
+  static constexpr int most = 32;
+  struct alignas(64) Share {
+    std::atomic<int64_t> next;
+    int64_t end;
+  };
+  int count_;
+  Share shares_[most];
+};
+
 // While it lives, regions that this thread opens have no other threads, also those of libraries that
 // use the same OpenMP. Nothing that other threads see is changed.
 class OneThread {
