@@ -96,6 +96,11 @@ void absorb_into_atom(RearrangePlan& plan) {
   --plan.depth;
 }
 
+void leave_out(RearrangePlan& plan, int loop) {
+  std::copy(plan.loops + loop + 1, plan.loops + plan.depth, plan.loops + loop);
+  --plan.depth;
+}
+
 template <class Step>
 ByteRange range_of(const RearrangePlan& plan, int64_t offset, Step step) {
   if (plan.atom_bytes == 0) return {};
@@ -136,6 +141,22 @@ StagedPlans stage_through_dense(const RearrangePlan& plan) {
     absorb_into_atom(*half);
   }
   return staged;
+}
+
+RepeatedPlans repeat_in_dst(const RearrangePlan& plan, int loop) {
+  RepeatedPlans parts{plan, plan};
+  leave_out(parts.once, loop);
+  parts.again.src_offset = plan.dst_offset;
+  for (int i = 0; i < plan.depth; ++i) parts.again.loops[i].src_step = plan.loops[i].dst_step;
+  Loop& repeated = parts.again.loops[loop];
+  parts.again.dst_offset += repeated.dst_step;
+  repeated = {repeated.extent - 1, repeated.dst_step, 0};
+  if (repeated.extent == 1) leave_out(parts.again, loop);
+  for (RearrangePlan* part : {&parts.once, &parts.again}) {
+    fuse_neighbours(*part);
+    absorb_into_atom(*part);
+  }
+  return parts;
 }
 
 int64_t atom_count(const RearrangePlan& plan) {

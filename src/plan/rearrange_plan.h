@@ -47,6 +47,13 @@ struct StagedPlans {
 };
 StagedPlans stage_through_dense(const RearrangePlan& plan);
 
+// The same copy in two steps where a loop reads the same again and again (its src step is 0): its first iteration, then from there,
+// with dst's base pointer on both sides, all others.
+struct RepeatedPlans {
+  RearrangePlan once, again;
+};
+RepeatedPlans repeat_in_dst(const RearrangePlan& plan, int loop);
+
 bool operator==(const RearrangePlan& a, const RearrangePlan& b);
 
 // For people: one line per loop, then the atom.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,27 @@ TEST(StagedPlans, ComposeToTheSamePairs) {
     std::sort(pairs.begin(), pairs.end());
     ASSERT_EQ(pairs_of(plan), pairs) << harness::to_text(problem);
   }
+}
+
+TEST(RepeatedPlans, ComposeToTheSamePairs) {
+  harness::Random random(6);
+  int repeated = 0;
+  for (int n = 0; n < 20000; ++n) {
+    const auto problem = harness::random_problem(random, {.max_rank = 5, .max_elements = 64});
+    const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
+    for (int loop = 0; loop < plan.depth; ++loop) {
+      if (plan.loops[loop].src_step != 0) continue;
+      ++repeated;
+      const auto [once, again] = repeat_in_dst(plan, loop);
+      expect_form(once);
+      Pairs pairs = pairs_of(once);
+      const std::map<int64_t, int64_t> source(pairs.begin(), pairs.end());  // by byte of dst
+      for (const auto& [dst, first] : pairs_of(again)) pairs.emplace_back(dst, source.at(first));
+      std::sort(pairs.begin(), pairs.end());
+      ASSERT_EQ(pairs_of(plan), pairs) << harness::to_text(problem);
+    }
+  }
+  EXPECT_GT(repeated, 1000);
 }
 
 RearrangePlan plan_of(const char* text) {

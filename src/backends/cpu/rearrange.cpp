@@ -40,9 +40,16 @@ bool is_worth_a_program(const infini::Device& device, const RearrangePlan& plan)
   return moved_bytes(plan) >= shuffled_bytes && is_narrow(device, plan);
 }
 
+std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan);
+
+std::unique_ptr<RearrangeKernel> repeated(const infini::Device& device, const RearrangePlan& plan) {
+  return make_repeated(plan, [&](const RearrangePlan& part) { return choose(device, part); });
+}
+
 // The first that accepts a plan runs it.
 constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[] = {
     {"tiny", is_tiny, from_plan<make_nest>},
+    {"repeated", any, repeated},
     {"shuffle", is_worth_a_program, from_plan<make_shuffle>},
     {"lines", is_line, from_plan<make_lines>},
     {"blocks", any, from_plan<make_blocks>},
@@ -50,12 +57,14 @@ constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[]
     {"nest", any, from_plan<make_nest>},
 };
 
+std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan) {
+  return first_accepting(candidates, device, plan, "INFINI_REARRANGE");
+}
+
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device,
-                                                const RearrangePlan& plan) {
-  const infini::Device& context = device;
-  return first_accepting(candidates, context, plan, "INFINI_REARRANGE");
+std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan) {
+  return choose(device, plan);
 }
 
 }  // namespace infini::cpu

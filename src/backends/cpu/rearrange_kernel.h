@@ -1,6 +1,7 @@
 // What all rearrange kernels of the CPU share: how they are run or recorded, and how loops are walked.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -140,5 +141,8 @@ std::unique_ptr<RearrangeKernel> make_blocks(const RearrangePlan& plan, const Po
 std::unique_ptr<RearrangeKernel> make_nest(const RearrangePlan& plan, const Policy& policy);
 std::unique_ptr<RearrangeKernel> make_shuffle(const RearrangePlan& plan, const Policy& policy);
 std::unique_ptr<RearrangeKernel> make_lines(const RearrangePlan& plan, const Policy& policy);
+// Of two kernels for parts of the plan, which `make` chooses.
+using MakePart = std::function<std::unique_ptr<RearrangeKernel>(const RearrangePlan&)>;
+std::unique_ptr<RearrangeKernel> make_repeated(const RearrangePlan& plan, const MakePart& make);
 
 }  // namespace infini::cpu

@@ -20,11 +20,18 @@ namespace {
 
 using Make = std::unique_ptr<RearrangeKernel> (*)(const RearrangePlan&, const Policy&);
 
+std::unique_ptr<RearrangeKernel> make_repeated_lines(const RearrangePlan& plan, const Policy& policy) {
+  return make_repeated(plan, [&](const RearrangePlan& part) {
+    auto lines = make_lines(part, policy);
+    return lines ? std::move(lines) : make_nest(part, policy);
+  });
+}
+
 struct NamedMake {
   const char* name;
   Make make;
 };
-constexpr NamedMake makes[] = {{"shuffle", make_shuffle}, {"lines", make_lines}, {"blocks", make_blocks}, {"tiles", make_tiles}, {"nest", make_nest}};
+constexpr NamedMake makes[] = {{"repeated", make_repeated_lines}, {"shuffle", make_shuffle}, {"lines", make_lines}, {"blocks", make_blocks}, {"tiles", make_tiles}, {"nest", make_nest}};
 
 struct NamedPolicy {
   const char* name;
@@ -297,6 +304,8 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange f16 3000x3 src=-3,1", "rearrange f32 20x12x132 src=1,20,0", "rearrange u8 4x59x411 src=0,1,0", "rearrange f32 76x163 src=-167,-1 dst_at=8",
         "rearrange u8 90x2x1392 src=2784,-1,2", "rearrange f32 90x301 src=301,-1", "rearrange f64 90x75 src=150,2 dst_at=16", "rearrange u8 80x271 src=271,-1 dst_at=3",
         "rearrange f16 90x301x3 src=903,1,301",
+        // Blocks that are written again and again, the first from src.
+        "rearrange f64 9x1301 src=0,3", "rearrange f16 4x30x8x101 src=1,0,408,4 dst_at=6", "rearrange u8 40x9x230 src=0,-1,9", "rearrange f32 7x9x400 src=1,0,7 src_at=4",
         // Rows that share lines of src, a piece of each in turns; pieces that end with lines; short rows that lie apart.
         "rearrange u8 2x50001x3 src=3,6,1", "rearrange f32 4x10001x3 src=-3,12,1 dst_at=4", "rearrange f16 10x3001x16 src=16,160,1", "rearrange u8 12x3001x44 src=44,528,1",
         "rearrange u8 8x30030 src=1,8 dst_at=5", "rearrange f16 7x20011 src=1,7", "rearrange u8 5x20011 src=-1,-6", "rearrange f64 22x301x16 src=80,-1792,1",
