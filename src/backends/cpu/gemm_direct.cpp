@@ -3,6 +3,7 @@
 // by each thread for itself; preparing more would cost more than it saves.
 #include <algorithm>
 #include <sstream>
+#include <vector>
 
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/gemm_direct_way.h"
@@ -21,7 +22,9 @@ constexpr int64_t most_summed_rows = 512, summed_bytes = 48 << 10;  // half of i
 constexpr int64_t short_k = 64, near_bytes = 8 << 20;  // with less k and more C, C is written row by row
 constexpr int64_t most_whole_b = 512 << 10;            // and a B that must be copied is copied whole
 constexpr int64_t first_cache_bytes = 40 << 10, second_cache_bytes = 1 << 20;
-constexpr double rows_of_turn = 4, waits_at_end = 0.25;  // what a turn costs, and how much of one the others wait for the last
+// What a turn costs, in rows, and copying a panel; and how much of a turn the others wait for the last.
+constexpr double rows_of_turn = 4, rows_of_copying = 8, waits_at_end = 0.25;
+constexpr int64_t most_listed_tiles = 256;
 constexpr double bytes_per_cycle = 5;       // of C, from and to memory
 
 template <class T>
@@ -47,9 +50,7 @@ class Direct final : public CpuGemm {
     if (way_.through_sums) thread_bytes_ += std::min(ceil_div(plan_.m, row_parts_), rows_together()) * sum_row * int64_t{sizeof(T)};
     workspace_bytes_ = static_cast<size_t>(threads_ * thread_bytes_);
     if (way_.through_sums) call_.c_row = sum_row;
-    if (thread_bytes_ == 0 && threads_ == 1 && panel_vectors(kernels_, plan_.m, vectors_, vectors_) == vectors_ &&
-        plan_.m <= most_rows(kernels_, vectors_))
-      only_tile_ = kernels_.tile[static_cast<int>(TileKind::plain)][plan_.n % kernels_.lanes == 0][vectors_ - 1][plan_.m - 1];
+    if (thread_bytes_ == 0 && threads_ == 1 && way_.depth == plan_.k && !along_rows_) list_tiles();
   }
 
   const char* candidate() const override { return "direct"; }
@@ -67,7 +68,7 @@ class Direct final : public CpuGemm {
 
  protected:
   void multiply(const Pointers& given, float alpha, float beta) const override {
-    if (only_tile_ != nullptr) return run_only_tiles(given, alpha, beta);
+    if (!listed_.empty()) return run_listed(given, alpha, beta);
     Pointers p = given;
     if (way_.swapped) std::swap(p.a, p.b);
     const int64_t tasks = plan_.batch * row_parts_ * col_parts_;
@@ -139,8 +140,9 @@ class Direct final : public CpuGemm {
     for (const int64_t across : {int64_t{1}, panels})
       for (int64_t down = 1; down <= std::min<int64_t>(strips, most_row_parts); ++down) {
         const auto rounds = static_cast<double>(ceil_div(plan_.batch * across * down, int64_t{threads_}));
-        const auto rows = static_cast<double>(ceil_div(strips, down) * strip * ceil_div(panels, across));
-        const double time = (rounds + waits_at_end) * (rows + rows_of_turn);
+        const auto rows = static_cast<double>(ceil_div(strips, down) * strip), each = static_cast<double>(ceil_div(panels, across));
+        const double copying = !way_.packs_b ? 0 : across == panels ? rows_of_copying / static_cast<double>(down) : rows_of_copying;
+        const double time = (rounds + waits_at_end) * (each * (rows + copying) + rows_of_turn);
         if (time < best) best = time, row_parts_ = down, col_parts_ = across;
       }
   }
@@ -153,23 +155,50 @@ class Direct final : public CpuGemm {
             std::min(vectors_, panels * (across + 1) / col_parts_ * unit_) - left};
   }
 
-  // A product of one tile notices every nanosecond around it.
-  void run_only_tiles(const Pointers& p, T alpha, T beta) const {
+  struct Listed {
+    void (*tile)(const TileCall<T>&);
+    int64_t a, b, c;  // elements from the product's first
+    int cols;
+  };
+
+  // Short products notice every nanosecond between their tiles. (In a batch the tiles fetch, see below.)
+  void list_tiles() {
+    each_panel({0, plan_.m, 0, vectors_}, [&](int64_t vectors, int64_t col) {
+      const int cols = static_cast<int>(std::min(vectors * kernels_.lanes, plan_.n - col));
+      const int64_t height = strip_height(kernels_, plan_.m, vectors);
+      for (int64_t row = 0; row < plan_.m; row += height)
+        listed_.push_back({tile_of(row == 0 && fetches_first_ ? TileKind::first : TileKind::plain, cols, vectors, std::min(height, plan_.m - row)),
+                           row * call_.a_row, col, row * call_.c_row + col, cols});
+    });
+    const auto count = static_cast<int64_t>(listed_.size());
+    if (count > most_listed_tiles || (count > 1 && plan_.batch > 1)) listed_.clear();
+  }
+
+  void run_listed(const Pointers& p, T alpha, T beta) const {
     TileCall<T> call = call_;
-    const char *a = way_.swapped ? p.b : p.a, *b = way_.swapped ? p.a : p.b;
-    char* c = p.c;
+    const T* a = reinterpret_cast<const T*>(way_.swapped ? p.b : p.a);
+    const T* b = reinterpret_cast<const T*>(way_.swapped ? p.a : p.b);
+    T* c = reinterpret_cast<T*>(p.c);
     call.alpha = alpha;
     call.beta = beta;
     for (int64_t left = plan_.batch;;) {
-      call.a = reinterpret_cast<const T*>(a);
-      call.b = reinterpret_cast<const T*>(b);
-      call.c = reinterpret_cast<T*>(c);
-      only_tile_(call);
+      for (const Listed& one : listed_) {
+        call.a = a + one.a;
+        call.b = b + one.b;
+        call.c = c + one.c;
+        call.cols = one.cols;
+        one.tile(call);
+      }
       if (--left == 0) return;
-      a += plan_.a.batch_step;
-      b += plan_.b.batch_step;
-      c += plan_.c.batch_step;
+      a += plan_.a.batch_step / int64_t{sizeof(T)};
+      b += plan_.b.batch_step / int64_t{sizeof(T)};
+      c += plan_.c.batch_step / int64_t{sizeof(T)};
     }
+  }
+
+  auto tile_of(TileKind kind, int64_t cols, int64_t vectors, int64_t rows) const {
+    const bool whole = way_.packs_b || cols == vectors * kernels_.lanes;
+    return kernels_.tile[static_cast<int>(kind)][whole][vectors - 1][rows - 1];
   }
 
   struct Task {
@@ -279,14 +308,13 @@ class Direct final : public CpuGemm {
     const T* const a = task.a + k * call.a_col;
     T* const c = way_.through_sums ? sums(task.p) : reinterpret_cast<T*>(task.p.c + col * plan_.c.col_step);
     const int64_t rows = task.part.rows, height = strip_height(kernels_, rows, vectors);
-    const bool whole = way_.packs_b || call.cols == vectors * kernels_.lanes;
     const auto rest = task.fetches ? TileKind::fetching : TileKind::plain;
     const auto first = fetches_first_ && task.part.row == 0 && !task.fetches ? TileKind::first : rest;
     for (int64_t row = 0; row < rows; row += height) {
       call.a = a + row * call.a_row;
       call.c = c + row * call.c_row;
       if (task.fetches) look_ahead(call, task.p, task.tile++);
-      kernels_.tile[static_cast<int>(row == 0 ? first : rest)][whole][vectors - 1][std::min(height, rows - row) - 1](call);
+      tile_of(row == 0 ? first : rest, call.cols, vectors, std::min(height, rows - row))(call);
     }
   }
 
@@ -320,7 +348,7 @@ class Direct final : public CpuGemm {
   const GemmKernels<T>& kernels_;
   const DirectWay way_;
   int threads_ = 1;
-  void (*only_tile_)(const TileCall<T>&) = nullptr;  // where one is enough
+  std::vector<Listed> listed_;                       // all tiles of a short product
   int64_t vectors_ = 0;                              // of n
   int64_t row_parts_ = 1, col_parts_ = 1;            // of one product
   int64_t unit_ = 1;                                 // vectors that stay together
