@@ -31,7 +31,7 @@ template <class T>
 class Direct final : public CpuGemm {
  public:
   explicit Direct(const GemmPlan& original, const DirectWay& way)
-      : CpuGemm(way.swapped ? transposed(original) : original), kernels_(this->template kernels<T>()), way_(way) {
+      : CpuGemm(way.swapped ? transposed(original) : original), kernels_(direct_kernels<T>(isa_, plan_)), way_(way) {
     vectors_ = ceil_div(plan_.n, kernels_.lanes);
     choose_parts();
     // One or two rows of A keep the loads busy themselves, unless these cross lines, which is slow where lines are far.

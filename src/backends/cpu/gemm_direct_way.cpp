@@ -79,7 +79,8 @@ int64_t depth_of(const GemmPlan& plan, const DirectWay& way) {
 }
 
 template <class T>
-DirectWay way_of(const GemmPlan& plan, const GemmKernels<T>& kernels) {
+DirectWay way_of(const GemmPlan& plan) {
+  const GemmKernels<T>& kernels = direct_kernels<T>(isa(), plan);
   DirectWay way;
   const bool own_type = memory_index(plan.a.dtype) == 0;
   const bool b_unit = is_unit(plan.n, plan.b.col_step, plan.b.dtype), c_unit = is_unit(plan.n, plan.c.col_step, plan.c.dtype);
@@ -98,9 +99,9 @@ DirectWay way_of(const GemmPlan& plan, const GemmKernels<T>& kernels) {
 }
 
 template <class T>
-DirectWay cheaper_way(const GemmPlan& plan, const GemmKernels<T>& kernels) {
-  const DirectWay way = way_of(plan, kernels);
-  DirectWay other = way_of(transposed(plan), kernels);
+DirectWay cheaper_way(const GemmPlan& plan) {
+  const DirectWay way = way_of<T>(plan);
+  DirectWay other = way_of<T>(transposed(plan));
   other.swapped = true;
   return other.cycles < way.cycles ? other : way;
 }
@@ -108,8 +109,7 @@ DirectWay cheaper_way(const GemmPlan& plan, const GemmKernels<T>& kernels) {
 }  // namespace
 
 DirectWay direct_way(const GemmPlan& plan) {
-  const auto& tables = gemm_tables(isa());
-  return is_f64(plan) ? cheaper_way(plan, tables.f64) : cheaper_way(plan, tables.f32);
+  return is_f64(plan) ? cheaper_way<double>(plan) : cheaper_way<float>(plan);
 }
 
 bool is_small(const infini::Device& device, const GemmPlan& original) {

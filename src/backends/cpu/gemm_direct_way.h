@@ -20,6 +20,18 @@ struct DirectWay {
 // The cheaper of the two ways to see the product.
 DirectWay direct_way(const GemmPlan& plan);
 
+// The kernels for a product that is seen so. Rows that are half a vector long are read and written by vectors of that
+// size: every second wider one would cross two lines.
+template <class T>
+const GemmKernels<T>& direct_kernels(Isa isa, const GemmPlan& plan) {
+  const auto table = [](Isa set) -> const GemmKernels<T>& {
+    if constexpr (sizeof(T) == 8) return gemm_tables(set).f64;
+    else return gemm_tables(set).f32;
+  };
+  const GemmKernels<T>& own = table(isa);
+  return isa == Isa::avx512 && 2 * plan.n == own.lanes ? table(Isa::avx2) : own;
+}
+
 // Vectors of the next panel where `left` of `all` are left: the widest that divide them; two of 2 are
 // better than 3 and 1.
 template <class T>
