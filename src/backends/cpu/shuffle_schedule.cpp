@@ -32,6 +32,7 @@ constexpr int64_t shared_bytes = 256 << 10;  // of src, that near rows find in L
 // Cycles, roughly. A line that is copied past the cache takes 17 of them.
 constexpr double cycles_of_pick = 1.6, cycles_of_vector = 3, cycles_of_period = 4, cycles_of_row = 20;
 constexpr double cycles_of_cut_vector = 10;  // more, where periods end within vectors and so go through L1
+constexpr double cycles_of_rest = 2000;  // behind the last period of a row that is streamed: its lines are fetched from memory
 constexpr double most_cycles = 26, most_cycles_of_short = 10;  // of a vector, of 64 bytes and of 16
 
 double limit_of(int width) { return width == line_bytes ? most_cycles : most_cycles_of_short; }
@@ -117,30 +118,6 @@ int least_depth(const RearrangePlan& plan, int width) {
   return shuffle_cost(first, width, 0).depth;
 }
 
-// The view that takes the fewest cycles. Of periods that end with vectors the longer ones repeat the shortest.
-View best_view(const RearrangePlan& plan, int width) {
-  View best{};
-  if (cycles_of_vector + least_depth(plan, width) * cycles_of_pick > limit_of(width)) return best;
-  int64_t block_bytes = plan.atom_bytes;
-  for (int level = plan.depth - 1; level >= 0 && block_bytes <= most_block_bytes; --level) {
-    const Loop& loop = plan.loops[level];
-    const int64_t gap = loop.dst_step - block_bytes;
-    if (gap != 0 && !takes_gaps(plan, block_bytes, loop, width)) break;
-    ShuffleCost known;
-    for (const int64_t blocks : block_counts(loop.dst_step, loop.extent, width)) {
-      View view{level, block_bytes, loop.dst_step, blocks, known};
-      if (!view.is_whole(width) || known.depth == 0) view.cost = shuffle_cost(task_of(plan, view), width, most_windows);
-      if (view.is_whole(width)) known = view.cost;
-      if (ceil_div(blocks * loop.dst_step, width) * view.cost.depth * width > most_tables) continue;
-      view.cycles = cycles_of(view, loop.extent, width);
-      if (view.cycles < best.cycles) best = view;
-    }
-    if (gap != 0) break;
-    block_bytes *= loop.extent;
-  }
-  return best;
-}
-
 // The lines of src inside of a loop, about: all atoms lie apart, or all within the distance of the farthest two.
 int64_t lines_inside(const RearrangePlan& plan, int level) {
   int64_t atoms = 1, distance = plan.atom_bytes;
@@ -169,6 +146,38 @@ int near_level(const RearrangePlan& plan, int level) {
     if (step != 0 && step < most && (near < 0 || step < magnitude(plan.loops[near].src_step))) near = i;
   }
   return near >= 0 && (is_far(plan.loops[level]) || reads_lines_again(plan, near)) ? near : -1;
+}
+
+// A period of each of many rows in turns.
+bool is_side_by_side(const RearrangePlan& plan, const View& view, const Policy& policy, int width) {
+  return near_level(plan, view.level) >= 0 && is_far(plan.loops[view.level]) && beyond_caches(plan, policy) && width == line_bytes &&
+         view.is_whole(width);
+}
+
+// The view that takes the fewest cycles. Of periods that end with vectors the longer ones repeat the shortest.
+View best_view(const RearrangePlan& plan, const Policy& policy, int width) {
+  View best{};
+  if (cycles_of_vector + least_depth(plan, width) * cycles_of_pick > limit_of(width)) return best;
+  int64_t block_bytes = plan.atom_bytes;
+  for (int level = plan.depth - 1; level >= 0 && block_bytes <= most_block_bytes; --level) {
+    const Loop& loop = plan.loops[level];
+    const int64_t gap = loop.dst_step - block_bytes;
+    if (gap != 0 && !takes_gaps(plan, block_bytes, loop, width)) break;
+    ShuffleCost known;
+    for (const int64_t blocks : block_counts(loop.dst_step, loop.extent, width)) {
+      View view{level, block_bytes, loop.dst_step, blocks, known};
+      if (!view.is_whole(width) || known.depth == 0) view.cost = shuffle_cost(task_of(plan, view), width, most_windows);
+      if (view.is_whole(width)) known = view.cost;
+      if (ceil_div(blocks * loop.dst_step, width) * view.cost.depth * width > most_tables) continue;
+      view.cycles = cycles_of(view, loop.extent, width);
+      if (loop.extent % blocks != 0 && is_side_by_side(plan, view, policy, width))
+        view.cycles += cycles_of_rest * line_bytes / static_cast<double>(loop.extent * block_bytes);
+      if (view.cycles < best.cycles) best = view;
+    }
+    if (gap != 0) break;
+    block_bytes *= loop.extent;
+  }
+  return best;
 }
 
 // Of rows that share lines or pages of src. Single words are transposed in tiles and blocks, and in blocks, too, are many rows
@@ -265,7 +274,7 @@ bool repeats_ends(const RearrangePlan& plan, const View& view) {
 
 std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, const Policy& policy, int width) {
   if (plan.depth == 0 || plan.atom_bytes > most_block_bytes || is_line(plan, width)) return std::nullopt;
-  const View view = best_view(plan, width);
+  const View view = best_view(plan, policy, width);
   if (view.cycles * width / line_bytes > limit_of(width)) return std::nullopt;
   if (is_tile(plan, view) || needs_many(plan, view, policy, width)) return std::nullopt;
   ShuffleSchedule schedule;
@@ -291,7 +300,7 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   schedule.room = room_around(schedule);
   if (schedule.room == 0 && repeats_ends(plan, view)) return std::nullopt;
   schedule.strip = std::min(schedule.near.extent, most_strip);
-  schedule.side_by_side = schedule.near.extent > 1 && is_far(schedule.along) && schedule.streamed && width == line_bytes && view.is_whole(width);
+  schedule.side_by_side = is_side_by_side(plan, view, policy, width);
   schedule.piece = choose_piece(schedule, threads_for(moved_bytes(plan), policy));
   return schedule;
 }
