@@ -49,20 +49,14 @@ template <int word, class Source>
   if (i < end) _mm512_storeu_si512(dst + (end - lanes) * word, source.at(end - lanes));
 }
 
-// The line in which a run ends and the next one begins, where they join: put together here it can be streamed as well.
-class Seam {
- public:
-  // The last bytes of v belong to the line.
-  void end(__m512i v, int bytes) { _mm512_storeu_si512(bytes_ + bytes, v); }
-  // Its first bytes are there, the others are the first ones of v.
-  __m512i begin(__m512i v, int there) {
-    _mm512_storeu_si512(bytes_ + 64 + there, v);
-    return load(bytes_ + 64);
-  }
+// A line that two runs share, put together before it is streamed. The last bytes of v belong to it:
+void end_in(Seam& seam, __m512i v, int bytes) { _mm512_storeu_si512(seam.bytes + bytes, v); }
 
- private:
-  alignas(64) char bytes_[192];  // the line is the second one
-};
+// Its first bytes are there, the others are the first ones of v.
+__m512i begin_in(Seam& seam, __m512i v, int there) {
+  _mm512_storeu_si512(seam.bytes + 64 + there, v);
+  return load(seam.bytes + 64);
+}
 
 // Whole lines are streamed, the edges stored by masks: an ordinary store to a line that is streamed,
 // too, would fetch it from memory. Or they are seams to the runs before and behind.
@@ -72,7 +66,7 @@ void run_streamed(char* dst, const Source& source, int64_t i, int64_t end, Seam*
   const auto skew = static_cast<int>(reinterpret_cast<uintptr_t>(dst + i * word) % 64);
   if (skew % word != 0) return run_cached<word>(dst, source, i, end);
   if (skew != 0) {
-    if (before != nullptr) stream(dst + i * word - skew, before->begin(source.at(i), skew));
+    if (before != nullptr) stream(dst + i * word - skew, begin_in(*before, source.at(i), skew));
     else _mm512_mask_storeu_epi8(dst + i * word, low_bits(64 - skew), source.at(i));
     i += (64 - skew) / word;
   }
@@ -81,7 +75,7 @@ void run_streamed(char* dst, const Source& source, int64_t i, int64_t end, Seam*
   for (; i + lanes <= end; i += lanes) stream(dst + i * word, source.at(i));
   const auto rest = static_cast<int>((end - i) * word);
   if (rest == 0) return;
-  if (behind != nullptr) behind->end(source.at(end - lanes), rest);
+  if (behind != nullptr) end_in(*behind, source.at(end - lanes), rest);
   else _mm512_mask_storeu_epi8(dst + (end - lanes) * word, ~low_bits(64 - rest), source.at(end - lanes));
 }
 
@@ -90,13 +84,14 @@ void run_vectors(const Line& line) {
   const bool joins = line.repeat_dst == line.count * word && line.count == line.length;
   Source source(line);
   Seam seam;
+  Seam* const joint = joins ? &seam : nullptr;
   Line next = line;
   for (int64_t turn = 0; turn < line.repeat; ++turn) {
     source.move_to(next, turn);
     const Piece piece(next, word);
     if (line.streamed)
-      run_streamed<word>(next.dst, source, piece.begin, piece.end, joins && turn > 0 ? &seam : nullptr,
-                         joins && turn + 1 < line.repeat ? &seam : nullptr);
+      run_streamed<word>(next.dst, source, piece.begin, piece.end, turn > 0 ? joint : line.before,
+                         turn + 1 < line.repeat ? joint : line.behind);
     else run_cached<word>(next.dst, source, piece.begin, piece.end);
     next.dst += line.repeat_dst;
     next.src += line.repeat_src;

@@ -17,6 +17,11 @@ enum class LineKind {
   spread  // src[i], but to dst[i * ways]: the one kind that leaves gaps in dst
 };
 
+// The line of dst in which one run ends and the next one begins: the second one here, so that vectors may reach over both ends.
+struct Seam {
+  alignas(64) char bytes[192];
+};
+
 struct Line {
   char* dst;
   const char* src;
@@ -26,6 +31,8 @@ struct Line {
   bool streamed;  // past the cache
   // The same again `repeat` times in all, each time these steps further.
   int64_t repeat, repeat_dst, repeat_src;
+  // Of joined runs: where the call before left the line in which it ended, and where this one may leave its own. Kernels heed both or neither.
+  Seam *before = nullptr, *behind = nullptr;
 };
 
 // Past the cache a piece of a run that is not its last one ends with a line of dst, so that no line is written in two

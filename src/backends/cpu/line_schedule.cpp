@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t most_word = 16;
 constexpr int64_t least_run_bytes = 64;           // shorter runs are the nest's business, unless they join
 constexpr int64_t least_streamed_run = 512, least_streamed_copy = 128;  // unless runs are whole lines
+constexpr int64_t few_ways = 4, least_run_of_many = 2 << 10;
 constexpr int64_t least_seamed = 128;  // shorter runs but copies are left to plain loops
 constexpr int64_t least_joined = 40, most_joined = 1536;  // longer rows are streamed side by side
 constexpr int64_t rows_side_by_side = 16, least_rows_side_by_side = 4, least_far = 2 << 10;
@@ -37,10 +38,11 @@ void take_run(const RearrangePlan& plan, LineSchedule& schedule, LineKind kind, 
   schedule.outer.assign(plan.loops, plan.loops + plan.depth - depth);
 }
 
-bool has_unit_step(const RearrangePlan& plan) {
-  return std::any_of(plan.loops, plan.loops + plan.depth - 1, [&](const Loop& loop) {
-    return magnitude(loop.src_step) == plan.atom_bytes;
-  });
+// The loop that makes the smallest step in src, if that is a word, besides the innermost one; or null.
+const Loop* unit_step(const RearrangePlan& plan) {
+  const Loop* const inner = plan.loops + plan.depth - 1;
+  const Loop* const found = std::find_if(plan.loops, inner, [&](const Loop& loop) { return magnitude(loop.src_step) == plan.atom_bytes; });
+  return found == inner ? nullptr : found;
 }
 
 // A few planes woven into one run: words so close together that no register transpose pays.
@@ -60,9 +62,12 @@ bool take_step(const RearrangePlan& plan, const Policy& policy, LineSchedule& sc
   const Loop& inner = plan.loops[plan.depth - 1];
   const int64_t ways = ways_of(inner.src_step, plan.atom_bytes);
   if (inner.dst_step != plan.atom_bytes || ways == 0) return false;
-  // In the cache, and of short runs, tiles are better.
-  const bool large = beyond_caches(plan, policy) && inner.extent * plan.atom_bytes >= least_streamed_run;
-  if (!(large && ways <= policy.planes) && ways * plan.atom_bytes >= 16 && has_unit_step(plan)) return false;
+  const int64_t run = inner.extent * plan.atom_bytes;
+  const Loop* const unit = unit_step(plan);
+  // In the cache, and of short runs, tiles are better; of many ways blocks, unless runs join or are long.
+  const bool many = unit != nullptr && ways > few_ways && unit->dst_step != run;
+  const bool large = beyond_caches(plan, policy) && run >= (many ? least_run_of_many : least_streamed_run);
+  if (!(large && ways <= policy.planes) && ways * plan.atom_bytes >= 16 && unit != nullptr) return false;
   take_run(plan, schedule, LineKind::step, 1);
   schedule.ways = ways;
   return true;
@@ -179,8 +184,9 @@ bool bring_joining_rows_last(LineSchedule& schedule) {
   const int64_t row = schedule.count * schedule.word;
   auto& loops = schedule.near.empty() ? schedule.outer : schedule.near;
   const auto joining = std::find_if(loops.begin(), loops.end(), [&](const Loop& loop) { return loop.dst_step == row; });
-  // Fills read next to nothing, so that any order will do; others are better read in src's where they are long.
-  const bool fits = row % line_bytes != 0 && row >= least_joined && (row < most_joined || schedule.kind == LineKind::fill);
+  // Fills read next to nothing and near rows the same, so that any order will do; others are better read in src's where they are long.
+  const bool any_length = schedule.kind == LineKind::fill || (schedule.kind == LineKind::step && !schedule.near.empty());
+  const bool fits = row % line_bytes != 0 && row >= least_joined && (row < most_joined || any_length);
   if (schedule.kind == LineKind::spread || !fits || joining == loops.end()) return false;
   std::rotate(joining, joining + 1, loops.end());
   return true;

@@ -18,7 +18,8 @@ class Lines final : public Kernel {
         level_(level),
         threads_(threads),
         pieces_(schedule_.pieces()),
-        tasks_(schedule_.tasks()) {}
+        tasks_(schedule_.tasks()),
+        seamed_(schedule_.joined && schedule_.near_count == 1 && pieces_ == 1) {}
 
   const char* candidate() const override {
     static constexpr const char* names[] = {"copy", "fill", "flip", "step", "weave", "spread"};
@@ -40,19 +41,29 @@ class Lines final : public Kernel {
   void run_tasks(char* dst, const char* src, int64_t begin, int64_t end) const {
     int64_t piece = begin == 0 ? 0 : begin % pieces_;
     NestCursor outer(schedule_.outer, begin == 0 ? 0 : begin / pieces_);
+    Seam seam;  // of runs that join from task to task
+    const char* behind = nullptr;
     for (int64_t task = begin; task < end; ++task) {
-      run_piece(dst + outer.dst, src + outer.src, piece * schedule_.piece, schedule_.repeat_of(task));
-      if (++piece < pieces_) continue;
-      piece = 0;
-      outer.advance();
+      Line line = line_of(dst + outer.dst, src + outer.src, piece * schedule_.piece, schedule_.repeat_of(task));
+      if (seamed_ && line.dst == behind) line.before = &seam;
+      if (++piece == pieces_) {
+        piece = 0;
+        outer.advance();
+      }
+      behind = line.dst + line.repeat * line.repeat_dst;
+      if (seamed_ && task + 1 < end && dst + outer.dst == behind) line.behind = &seam;
+      run_piece(line);
     }
     if (schedule_.streamed) streaming_fence();
   }
-  void run_piece(char* dst, const char* src, int64_t begin, int64_t repeat) const {
-    Line line{dst, src, begin, std::min(schedule_.piece, schedule_.count - begin), schedule_.count, schedule_.ways,
-              schedule_.plane_step, schedule_.streamed, repeat, schedule_.repeat.dst_step,
-              schedule_.repeat.src_step};
+  Line line_of(char* dst, const char* src, int64_t begin, int64_t repeat) const {
+    return {dst, src, begin, std::min(schedule_.piece, schedule_.count - begin), schedule_.count, schedule_.ways,
+            schedule_.plane_step, schedule_.streamed, repeat, schedule_.repeat.dst_step, schedule_.repeat.src_step};
+  }
+  void run_piece(Line line) const {
     if (schedule_.near_count == 1) return kernel_(line);
+    char* const dst = line.dst;
+    const char* const src = line.src;
     NestCursor near(schedule_.near, 0);
     for (int64_t i = 0; i < schedule_.near_count; ++i, near.advance()) {
       line.dst = dst + near.dst;
@@ -66,6 +77,7 @@ class Lines final : public Kernel {
   Isa level_;
   int threads_;
   int64_t pieces_, tasks_;
+  bool seamed_;
 };
 
 }  // namespace

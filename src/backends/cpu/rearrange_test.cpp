@@ -304,6 +304,9 @@ TEST_F(CpuRearrange, MediumPermutations) {
         "rearrange f16 3000x3 src=-3,1", "rearrange f32 20x12x132 src=1,20,0", "rearrange u8 4x59x411 src=0,1,0", "rearrange f32 76x163 src=-167,-1 dst_at=8",
         "rearrange u8 90x2x1392 src=2784,-1,2", "rearrange f32 90x301 src=301,-1", "rearrange f64 90x75 src=150,2 dst_at=16", "rearrange u8 80x271 src=271,-1 dst_at=3",
         "rearrange f16 90x301x3 src=903,1,301",
+        // Runs that join from task to task, a line for two of them.
+        "rearrange u8 90x2x375 src=750,1,2 dst_at=5", "rearrange f32 60x3x175 src=525,1,3", "rearrange f16 70x4x301 src=1204,1,4 dst_at=2", "rearrange f64 20x7x223 src=1561,1,7",
+        "rearrange f32 3x20x2x100 src=9000,200,1,2",
         // Blocks that are written again and again, the first from src.
         "rearrange f64 9x1301 src=0,3", "rearrange f16 4x30x8x101 src=1,0,408,4 dst_at=6", "rearrange u8 40x9x230 src=0,-1,9", "rearrange f32 7x9x400 src=1,0,7 src_at=4",
         // Rows that share lines of src, a piece of each in turns; pieces that end with lines; short rows that lie apart.
