@@ -14,7 +14,7 @@ constexpr auto any = [](const infini::Device&, const GemmPlan&) { return true; }
 constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
     {"direct", is_small, make_direct},
 #if defined(__x86_64__)
-    {"amx", any, make_amx},
+    {"amx", [](const infini::Device&, const GemmPlan& plan) { return fits_amx(plan); }, make_amx},
 #endif
     {"skinny", is_skinny, make_skinny},
     {"onednn", any, make_onednn},

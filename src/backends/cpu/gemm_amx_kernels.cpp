@@ -19,20 +19,53 @@ struct alignas(64) TileConfig {  // palette 1: eight tiles of at most 16 rows of
 };
 
 __m512i load_masked(const char* p, int64_t count) {
-  const __mmask32 mask = count >= 32 ? 0xffffffffu : (1u << count) - 1;
-  return _mm512_maskz_loadu_epi16(mask, p);
+  if (count >= 32) return _mm512_loadu_si512(p);
+  return _mm512_maskz_loadu_epi16((1u << count) - 1, p);
 }
 
-uint16_t element(const char* p) { return *reinterpret_cast<const uint16_t*>(p); }
+// 32 elements along a line, zeros behind the first `count`.
+__m512i load_line(const char* src, int64_t step, int64_t count) {
+  if (step == 2) return load_masked(src, count);
+  alignas(64) uint16_t line[group] = {};
+  for (int64_t i = 0; i < group && i < count; ++i) line[i] = *reinterpret_cast<const uint16_t*>(src + i * step);
+  return _mm512_load_si512(line);
+}
 
-// One row (or column) of 32 elements along k.
-void pack_line(const char* src, int64_t step, int64_t k, uint16_t* dst) {
-  if (step == 2) {
-    _mm512_storeu_si512(dst, load_masked(src, k));
-    return;
+// What packing makes of 32 elements: vectors of bf16, one for each plane.
+struct Whole {
+  static constexpr int planes = 1;
+  void split(__m512i x, __m512i (&plane)[1]) { plane[0] = x; }
+  bool saw_only_finite() const { return true; }
+};
+
+// f16 has 11 significant bits, bf16 has 8, and all of f16's exponents: the sum of two is exact.
+struct Halves {
+  static constexpr int planes = 2;
+  bool only_finite;
+  __mmask32 infinite = 0;
+
+  void split(__m512i x, __m512i (&plane)[2]) {
+    const __m512i exponent = _mm512_set1_epi16(0x7c00);
+    const __mmask32 beyond = _mm512_cmpeq_epi16_mask(_mm512_and_si512(x, exponent), exponent);
+    infinite |= beyond;
+    const __m512i left = _mm512_castps_si512(_mm512_cvtph_ps(_mm512_castsi512_si256(x)));
+    const __m512i right = _mm512_castps_si512(_mm512_cvtph_ps(_mm512_extracti64x4_epi64(x, 1)));
+    const __m512i high = upper_words(left, right);
+    plane[0] = only_finite ? _mm512_maskz_mov_epi16(~beyond, high) : high;
+    plane[1] = _mm512_maskz_mov_epi16(~beyond, upper_words(rest(left), rest(right)));
   }
-  for (int64_t i = 0; i < group; ++i) dst[i] = i < k ? element(src + i * step) : 0;
-}
+  bool saw_only_finite() const { return infinite == 0; }
+
+ private:
+  static __m512i upper_words(__m512i left, __m512i right) {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(_mm512_srli_epi32(left, 16))),
+                              _mm512_cvtepi32_epi16(_mm512_srli_epi32(right, 16)), 1);
+  }
+  static __m512i rest(__m512i x) {
+    const __m512i high = _mm512_and_si512(x, _mm512_set1_epi32(-65536));
+    return _mm512_castps_si512(_mm512_sub_ps(_mm512_castsi512_ps(x), _mm512_castsi512_ps(high)));
+  }
+};
 
 // Two rows of 32 columns become one row of pairs in each of two neighbouring tiles.
 void pair_rows(__m512i upper, __m512i lower, uint16_t* left, uint16_t* right) {
@@ -46,18 +79,20 @@ void pair_rows(__m512i upper, __m512i lower, uint16_t* left, uint16_t* right) {
 
 // One group of k across all columns of a B whose rows are contiguous; panels are `apart` elements
 // apart. Rows are read from end to end, in the order in which they lie.
-void pack_group_by_rows(const char* src, int64_t row_step, int64_t k, int64_t cols, int64_t apart,
-                        uint16_t* dst) {
-  for (int64_t p = 0; p < side; ++p, dst += group) {
-    const char* upper = src + 2 * p * row_step;
-    uint16_t* place = dst;
-    int64_t left = cols;
-    for (; left >= block && 2 * p + 1 < k; left -= block, upper += 2 * block, place += 2 * apart)
-      pair_rows(_mm512_loadu_si512(upper), _mm512_loadu_si512(upper + row_step), place, place + apart);
-    for (; left > 0; left -= block, upper += 2 * block, place += 2 * apart)
-      pair_rows(2 * p < k ? load_masked(upper, left) : _mm512_setzero_si512(),
-                2 * p + 1 < k ? load_masked(upper + row_step, left) : _mm512_setzero_si512(), place,
-                left > side ? place + apart : nullptr);
+template <class Kind>
+void pack_group_by_rows(Kind& kind, const Source& src, int64_t first, int64_t k, int64_t cols,
+                        int64_t apart, const Packed& dst) {
+  for (int64_t p = 0; p < side; ++p) {
+    const char* row = src.first + (first + 2 * p) * src.row_step;
+    uint16_t* place = dst.first + p * group;
+    const bool has_upper = first + 2 * p < k, has_lower = first + 2 * p + 1 < k;
+    for (int64_t left = cols; left > 0; left -= block, row += 2 * block, place += 2 * apart) {
+      __m512i upper[Kind::planes], lower[Kind::planes];
+      kind.split(has_upper ? load_masked(row, left) : _mm512_setzero_si512(), upper);
+      kind.split(has_lower ? load_masked(row + src.row_step, left) : _mm512_setzero_si512(), lower);
+      for (int i = 0; i < Kind::planes; ++i)
+        pair_rows(upper[i], lower[i], place + i * dst.plane, left > side ? place + i * dst.plane + apart : nullptr);
+    }
   }
 }
 
@@ -82,54 +117,64 @@ void exchange_all(__m512i (&v)[16]) {
 }
 
 // Any other: lines along k, then 16×16 pairs transposed.
-void pack_tile_by_columns(const char* src, int64_t row_step, int64_t col_step, int64_t k,
-                          int64_t cols, uint16_t* dst) {
-  alignas(64) uint16_t line[group];
-  __m512i v[16];
+template <class Kind>
+void pack_tile_by_columns(Kind& kind, const Source& src, int64_t first, int64_t k, int64_t col,
+                          int64_t cols, const Packed& dst) {
+  __m512i v[Kind::planes][16];
+  const char* line = src.first + first * src.row_step + col * src.col_step;
 #pragma GCC unroll 16
-  for (int j = 0; j < 16; ++j) {
-    v[j] = _mm512_setzero_si512();
-    if (j >= cols) continue;
-    if (row_step == 2) {
-      v[j] = load_masked(src + j * col_step, k);
-      _mm_prefetch(src + (side + j) * col_step, _MM_HINT_T1);  // of the next panel
-    } else {
-      pack_line(src + j * col_step, row_step, k, line);
-      v[j] = _mm512_load_si512(line);
-    }
+  for (int j = 0; j < 16; ++j, line += src.col_step) {
+    __m512i plane[Kind::planes] = {};
+    if (col + j < cols) kind.split(load_line(line, src.row_step, k - first), plane);
+    if (col + j < cols && src.row_step == 2) _mm_prefetch(line + side * src.col_step, _MM_HINT_T1);  // of the next panel
+    for (int i = 0; i < Kind::planes; ++i) v[i][j] = plane[i];
   }
-  exchange_all<1>(v);
-  exchange_all<2>(v);
-  exchange_all<4>(v);
-  exchange_all<8>(v);
+  for (int i = 0; i < Kind::planes; ++i) {
+    exchange_all<1>(v[i]);
+    exchange_all<2>(v[i]);
+    exchange_all<4>(v[i]);
+    exchange_all<8>(v[i]);
 #pragma GCC unroll 16
-  for (int p = 0; p < 16; ++p) _mm512_storeu_si512(dst + p * group, v[p]);
+    for (int p = 0; p < 16; ++p) _mm512_storeu_si512(dst.first + i * dst.plane + p * group, v[i][p]);
+  }
+}
+
+template <class Kind>
+bool pack_strips(Kind kind, const Source& src, int64_t rows, int64_t k, const Packed& dst) {
+  uint16_t* place = dst.first;
+  for (int64_t strip = 0; strip < rows; strip += side)
+    for (int64_t first = 0; first < k; first += group)
+      for (int64_t row = strip; row < strip + side; ++row, place += group) {
+        __m512i plane[Kind::planes] = {};
+        if (row < rows)
+          kind.split(load_line(src.first + row * src.row_step + first * src.col_step, src.col_step, k - first), plane);
+        for (int i = 0; i < Kind::planes; ++i) _mm512_storeu_si512(place + i * dst.plane, plane[i]);
+      }
+  return kind.saw_only_finite();
+}
+
+template <class Kind>
+bool pack_panels(Kind kind, const Source& src, int64_t k, int64_t cols, const Packed& dst) {
+  const int64_t apart = panel_elements((k + group - 1) / group);
+  for (int64_t first = 0; first < k && src.col_step == 2; first += group)
+    pack_group_by_rows(kind, src, first, k, cols, apart, {dst.first + first / group * tile_elements, dst.plane});
+  for (int64_t col = 0; col < cols && src.col_step != 2; col += side)
+    for (int64_t first = 0; first < k; first += group)
+      pack_tile_by_columns(kind, src, first, k, col, cols,
+                           {dst.first + col / side * apart + first / group * tile_elements, dst.plane});
+  return kind.saw_only_finite();
 }
 
 }  // namespace
 
-void pack_a(const char* src, int64_t row_step, int64_t col_step, int64_t rows, int64_t k,
-            uint16_t* dst) {
-  for (int64_t strip = 0; strip < rows; strip += side)
-    for (int64_t first = 0; first < k; first += group)
-      for (int64_t i = 0; i < side; ++i, dst += group) {
-        if (strip + i < rows)
-          pack_line(src + (strip + i) * row_step + first * col_step, col_step, k - first, dst);
-        else
-          _mm512_storeu_si512(dst, _mm512_setzero_si512());
-      }
+bool pack_a(Parts parts, const Source& src, int64_t rows, int64_t k, const Packed& dst) {
+  if (parts == Parts::whole) return pack_strips(Whole{}, src, rows, k, dst);
+  return pack_strips(Halves{parts == Parts::finite_halves}, src, rows, k, dst);
 }
 
-void pack_b(const char* src, int64_t row_step, int64_t col_step, int64_t k, int64_t cols,
-            uint16_t* dst) {
-  const int64_t apart = panel_elements((k + group - 1) / group);
-  for (int64_t first = 0; first < k && col_step == 2; first += group)
-    pack_group_by_rows(src + first * row_step, row_step, k - first, cols, apart,
-                       dst + first / group * tile_elements);
-  for (int64_t panel = 0; panel < cols && col_step != 2; panel += side, dst += apart)
-    for (int64_t first = 0; first < k; first += group)
-      pack_tile_by_columns(src + first * row_step + panel * col_step, row_step, col_step, k - first,
-                           cols - panel, dst + first / group * tile_elements);
+bool pack_b(Parts parts, const Source& src, int64_t k, int64_t cols, const Packed& dst) {
+  if (parts == Parts::whole) return pack_panels(Whole{}, src, k, cols, dst);
+  return pack_panels(Halves{parts == Parts::finite_halves}, src, k, cols, dst);
 }
 
 void configure() {
@@ -142,12 +187,19 @@ void release() { _tile_release(); }
 
 namespace {
 
+__m512i rounded_to_f16(__m512 left, __m512 right) {
+  constexpr int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtps_ph(left, nearest)),
+                            _mm512_cvtps_ph(right, nearest), 1);
+}
+
 void round_rows(const Rounding& rounding, int64_t first, int64_t last) {
   for (int64_t row = first; row < last; ++row) {
-    const float* sums = rounding.sums + row * block;
-    _mm512_storeu_si512(
-        rounding.c + row * rounding.row_step,
-        reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(sums + side), _mm512_loadu_ps(sums))));
+    const __m512 left = _mm512_loadu_ps(rounding.sums + row * block),
+                 right = _mm512_loadu_ps(rounding.sums + row * block + side);
+    _mm512_storeu_si512(rounding.c + row * rounding.row_step,
+                        rounding.to_f16 ? rounded_to_f16(left, right)
+                                        : reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(right, left)));
   }
 }
 
@@ -211,6 +263,11 @@ void multiply_tiles(const BlockCall& call) {
 }  // namespace
 
 void round(const Rounding& rounding) { round_rows(rounding, 0, block); }
+
+void add(float* sums, const float* more) {
+  for (int64_t i = 0; i < block_elements; i += side)
+    _mm512_storeu_ps(sums + i, _mm512_add_ps(_mm512_loadu_ps(sums + i), _mm512_loadu_ps(more + i)));
+}
 
 void multiply(const BlockCall& call) {
   if (call.two_strips) return call.two_panels ? multiply_tiles<true, true>(call) : multiply_tiles<true, false>(call);

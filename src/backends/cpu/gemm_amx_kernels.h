@@ -17,23 +17,39 @@ constexpr int64_t block = 2 * side, block_elements = block * block;
 // powers of two they would share a few lines of the first cache.
 constexpr int64_t panel_elements(int64_t groups) { return groups * tile_elements + group; }
 
-// Both pack cols or rows up to a multiple of 16 and k up to a multiple of 32; steps in bytes.
-void pack_a(const char* src, int64_t row_step, int64_t col_step, int64_t rows, int64_t k,
-            uint16_t* dst);
-void pack_b(const char* src, int64_t row_step, int64_t col_step, int64_t k, int64_t cols,
-            uint16_t* dst);
+// bf16 is packed as it is. f16 is packed as two bf16 planes whose sum it is, the high bits and then the
+// low ones; infinities and NaN are in the high plane alone, or, with finite_halves, zeros there.
+enum class Parts { whole, halves, finite_halves };
+
+struct Source {  // steps in bytes
+  const char* first;
+  int64_t row_step, col_step;
+};
+struct Packed {  // planes are `plane` elements apart
+  uint16_t* first;
+  int64_t plane;
+};
+
+// Both pack cols or rows up to a multiple of 16 and k up to a multiple of 32. False: there are halves
+// that are not finite.
+bool pack_a(Parts parts, const Source& src, int64_t rows, int64_t k, const Packed& dst);
+bool pack_b(Parts parts, const Source& src, int64_t k, int64_t cols, const Packed& dst);
 
 // Tile registers belong to a thread: configure before multiplying, release after.
 void configure();
 void release();
 
-// 32×32 sums that become bf16 as they are, in rows of 64 bytes.
+// 32×32 sums that become bf16 or f16 as they are, in rows of 64 bytes.
 struct Rounding {
   const float* sums = nullptr;  // null: there are none
   char* c = nullptr;
   int64_t row_step = 0;
+  bool to_f16 = false;
 };
 void round(const Rounding& rounding);
+
+// sums += more, both 32×32.
+void add(float* sums, const float* more);
 
 // Where A's tiles lie: bytes from row to row, group to group and strip to strip.
 struct Strips {

@@ -5,6 +5,7 @@
 #include <omp.h>
 #endif
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 
 #include "backends/cpu/gemm_library.h"
 #include "backends/cpu/isa.h"
+#include "base/float_formats.h"
 #include "base/thread_count.h"
 #include "harness/gemm_cases.h"
 #include "harness/gemm_check.h"
@@ -86,34 +88,6 @@ TEST(CpuGemm, FindsTheWayToReadSmallProducts) {
     }
   }
 }
-
-#if defined(__x86_64__)
-// Strips and panels of every size, one or more pieces of k, and C in every form.
-TEST(CpuGemm, MatrixUnitReadsAndWritesInEveryWay) {
-  if (!cpu::amx_works()) GTEST_SKIP() << "this machine has no matrix unit, or does not let us use it";
-  const Setting candidate("INFINI_GEMM", "amx!");
-  const char* const cases[] = {
-      "gemm bf16 m=256 n=256 k=256",                       // A in place, C rounded between the tiles
-      "gemm bf16 m=200 n=312 k=1100",                      // A packed, k in pieces
-      "gemm bf16 m=544 n=528 k=1056",                      // a last strip and panel alone
-      "gemm bf16 m=64 n=96 k=128 batch=8",
-      "gemm bf16 m=16 n=512 k=4128 b=t",                   // seen from the other side
-      "gemm bf16 m=33 n=391 k=1056 b=t alpha=0.5",
-      "gemm bf16 m=16 n=512 k=640 b=t beta=1",
-      "gemm bf16 m=320 n=96 k=544 c=t",
-      "gemm bf16 m=100 n=200 k=300 a=t",
-      "gemm bf16 m=64 n=48 k=64 out=f32",
-      "gemm bf16 m=48 n=40 k=1024 alpha=2 beta=-1",
-      "gemm bf16 m=70 n=90 k=64 a=100,1 b=111,1 c=3,300",  // rows that begin anywhere in a line
-  };
-  for (const char* text : cases) {
-    const auto problem = harness::parse_gemm(text);
-    EXPECT_STREQ("amx", Gemm(current_device(), problem.c, problem.a, problem.b).kernel()->candidate()) << text;
-    const auto verdict = harness::check(problem, harness::GemmValues::random, 3);
-    EXPECT_TRUE(verdict.passed) << verdict.message;
-  }
-}
-#endif
 
 class EveryIsa : public testing::TestWithParam<const char*> {};
 
@@ -292,6 +266,77 @@ TEST_P(EveryCandidate, KeepsNanAndInfinityInTheirPlaces) {
       else ASSERT_EQ(j == col ? INFINITY : 1.5f * 2 * n, c) << i << " " << j;
     }
 }
+
+#if defined(__x86_64__)
+// Strips and panels of every size, one or more pieces of k, and C in every form.
+TEST(CpuGemm, MatrixUnitReadsAndWritesInEveryWay) {
+  if (!cpu::amx_works()) GTEST_SKIP() << "this machine has no matrix unit, or does not let us use it";
+  const Setting candidate("INFINI_GEMM", "amx!");
+  const char* const cases[] = {
+      "m=256 n=256 k=256",                        // A in place, C rounded between the tiles
+      "m=200 n=312 k=1100",                       // A packed, k in pieces
+      "m=544 n=528 k=1056",                       // a last strip and panel alone
+      "m=64 n=96 k=128 batch=8",
+      "m=32 n=512 k=4128 b=t",                    // seen from the other side
+      "m=33 n=391 k=1056 b=t alpha=0.5",
+      "m=320 n=96 k=544 c=t",
+      "m=100 n=200 k=300 a=t",
+      "m=64 n=48 k=64 out=f32",
+      "m=48 n=40 k=1024 alpha=2 beta=-1",
+      "m=70 n=90 k=64 a=100,1 b=111,1 c=3,300",   // rows that begin anywhere in a line
+      "m=1 n=1 k=1", "m=17 n=3 k=33 a=t c=t",
+  };
+  for (const std::string dtype : {"bf16", "f16"})
+    for (const char* text : cases) {
+      const auto problem = harness::parse_gemm("gemm " + dtype + " " + text);
+      EXPECT_STREQ("amx", Gemm(current_device(), problem.c, problem.a, problem.b).kernel()->candidate()) << text;
+      const auto verdict = harness::check(problem, harness::GemmValues::random, 3);
+      EXPECT_TRUE(verdict.passed) << verdict.message;
+    }
+}
+
+// The low bits of f16 are a matrix of their own, whose zeros must not meet infinities.
+TEST(CpuGemm, MatrixUnitKeepsInfinitiesOfF16InTheirPlaces) {
+  if (!cpu::amx_works()) GTEST_SKIP() << "this machine has no matrix unit, or does not let us use it";
+  const Setting candidate("INFINI_GEMM", "amx!");
+  constexpr int n = 130, not_a_number = 77, infinite_row = 5, infinite_col = 101;
+  const auto p = harness::parse_gemm("gemm f16 m=130 n=130 k=130 out=f32");
+  std::vector<float> a(n * n / 2), b(n * n / 2);  // pairs of f16
+  auto *a16 = reinterpret_cast<uint16_t*>(a.data()), *b16 = reinterpret_cast<uint16_t*>(b.data());
+  std::fill_n(a16, n * n, f16_from_f32(1));
+  std::fill_n(b16, n * n, f16_from_f32(2));
+  a16[not_a_number * n + 3] = f16_from_f32(NAN);
+  a16[infinite_row * n + 7] = f16_from_f32(-INFINITY);
+  b16[9 * n + infinite_col] = f16_from_f32(INFINITY);
+  const std::vector<char> bytes = bits_of(p, 2, a, b);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      float c;
+      std::memcpy(&c, bytes.data() + (i * n + j) * sizeof c, sizeof c);
+      const bool meet = i == infinite_row && j == infinite_col;  // infinities of either sign
+      if (i == not_a_number || meet) ASSERT_TRUE(std::isnan(c)) << i << " " << j;
+      else ASSERT_EQ(i == infinite_row ? -INFINITY : j == infinite_col ? INFINITY : 1.5f * 2 * n, c) << i << " " << j;
+    }
+}
+
+TEST(CpuGemm, MatrixUnitGivesTheSameBitsForAnyNumberOfThreads) {
+  if (!cpu::amx_works()) GTEST_SKIP() << "this machine has no matrix unit, or does not let us use it";
+  const Setting candidate("INFINI_GEMM", "amx!");
+  harness::Random random(6);
+  std::vector<float> a(300 * 1300), b(500 * 1300);  // two numbers between 1/64 and 64 in each
+  for (auto* x : {&a, &b})
+    for (float& pair : *x) {
+      const uint32_t bits = static_cast<uint32_t>(random.between(0x3c80, 0x427f)) << 16 | static_cast<uint32_t>(random.between(0x3c80, 0x427f));
+      std::memcpy(&pair, &bits, sizeof bits);
+    }
+  for (const char* text : {"gemm bf16 m=300 n=500 k=1300", "gemm f16 m=300 n=500 k=1300", "gemm bf16 m=40 n=900 k=1200 b=t",
+                           "gemm f16 m=64 n=96 k=100 batch=9", "gemm bf16 m=500 n=300 k=700 a=t"}) {
+    const auto problem = harness::parse_gemm(text);
+    const auto expected = bits_of(problem, 1, a, b);
+    for (const int threads : {2, 3, 8}) EXPECT_EQ(expected, bits_of(problem, threads, a, b)) << text;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace infini
