@@ -22,8 +22,8 @@ constexpr int64_t most_summed_rows = 512, summed_bytes = 48 << 10;  // half of i
 constexpr int64_t short_k = 64, near_bytes = 8 << 20;  // with less k and more C, C is written row by row
 constexpr int64_t most_whole_b = 512 << 10;            // and a B that must be copied is copied whole
 constexpr int64_t first_cache_bytes = 40 << 10, second_cache_bytes = 1 << 20;
-// What a turn costs, in rows, and copying a panel; and how much of a turn the others wait for the last.
-constexpr double rows_of_turn = 4, rows_of_copying = 8, waits_at_end = 0.25;
+// What a turn costs; copying a panel, in rows that meet it; and how much of a turn the others wait for the last.
+constexpr double turn_cycles = 400, rows_of_copying = 8, waits_at_end = 0.15;
 constexpr int64_t most_listed_tiles = 256;
 constexpr double bytes_per_cycle = 5;       // of C, from and to memory
 
@@ -136,13 +136,16 @@ class Direct final : public CpuGemm {
   // Whole products or panels one by one, and cut into rows, too, where the threads would otherwise not end together.
   void choose_turns() {
     const int64_t strip = most_rows(kernels_, unit_), strips = ceil_div(plan_.m, strip), panels = ceil_div(vectors_, unit_);
+    const double turn = 2 * turn_cycles / static_cast<double>(plan_.k * unit_);  // in rows
     double best = 1e300;
     for (const int64_t across : {int64_t{1}, panels})
       for (int64_t down = 1; down <= std::min<int64_t>(strips, most_row_parts); ++down) {
+        const bool shares_copies = across == panels && way_.depth == plan_.k;
+        const double copying = way_.packs_b ? rows_of_copying / static_cast<double>(shares_copies ? down : 1) : 0;
+        const double each = across == 1 ? static_cast<double>(vectors_) / static_cast<double>(unit_) : 1;  // panels
         const auto rounds = static_cast<double>(ceil_div(plan_.batch * across * down, int64_t{threads_}));
-        const auto rows = static_cast<double>(ceil_div(strips, down) * strip), each = static_cast<double>(ceil_div(panels, across));
-        const double copying = !way_.packs_b ? 0 : across == panels ? rows_of_copying / static_cast<double>(down) : rows_of_copying;
-        const double time = (rounds + waits_at_end) * (each * (rows + copying) + rows_of_turn);
+        const auto rows = static_cast<double>(ceil_div(strips, down) * strip);
+        const double time = (rounds + waits_at_end) * (each * (rows + copying) + turn);
         if (time < best) best = time, row_parts_ = down, col_parts_ = across;
       }
   }

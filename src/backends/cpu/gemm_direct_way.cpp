@@ -26,10 +26,10 @@ constexpr int64_t most_widened_a = 512 << 10;  // bytes of an A that is copied
 // Costs in cycles, roughly as measured: they choose between ways that differ by much.
 constexpr int64_t most_jumped_bytes = 32 << 10;  // an A that is not contiguous along k waits for each k beyond that
 constexpr double jump_cycles = 6;
-constexpr double tile_cycles = 40, fma_latency = 4, call_cycles = 100;
+constexpr double tile_cycles = 40, fma_latency = 4, call_cycles = 100, panel_cycles = 60;  // the last: of a copied panel, or of sums
 struct Costs {
   double copied = 2;       // a vector
-  double turned = 0.4;     // an element, by transposing vectors
+  double turned = 0.5;     // an element, by transposing vectors
   double one_by_one = 2;   // an element
 };
 
@@ -44,22 +44,25 @@ double copy_cycles(const GemmOperand& x, int64_t rows, int64_t cols, int lanes) 
          static_cast<double>(turns ? round_up(cols, lanes) : cols);
 }
 
-// One k of a tile: two multiply-adds a cycle, unless they wait for each other or for what they load.
-double step_cycles(int64_t rows, int64_t vectors) {
+// One k of a tile: two multiply-adds a cycle, unless they wait for each other or for what they load. (Two loads a cycle,
+// too, but an element of A that fills 64 bytes takes a cycle.)
+double step_cycles(int64_t rows, int64_t vectors, double splat_cycles) {
   if (rows == 0) return 0;
-  return std::max({static_cast<double>(rows * vectors) / 2, fma_latency, static_cast<double>(rows + vectors) / 2});
+  return std::max({static_cast<double>(rows * vectors) / 2, fma_latency,
+                   splat_cycles * static_cast<double>(rows) + static_cast<double>(vectors) / 2});
 }
 
 template <class T>
 double tiles_cycles(const GemmPlan& plan, const GemmKernels<T>& kernels) {
   const int64_t all = ceil_div(plan.n, kernels.lanes);
   const bool jumps = plan.a.col_step != dtype_bytes(plan.a.dtype) && plan.m * plan.k * int64_t{sizeof(T)} > most_jumped_bytes;
+  const double splat_cycles = kernels.lanes * sizeof(T) == 64 ? 1 : 0.5;
   double cycles = 0;
   for (int64_t left = all; left > 0;) {
     const int64_t vectors = panel_vectors(kernels, plan.m, all, left), strips = ceil_div(plan.m, most_rows(kernels, vectors)),
                   rows = ceil_div(plan.m, strips), whole = plan.m / rows;
     const int64_t panels = std::max<int64_t>(1, left / vectors - 1);
-    const double step = static_cast<double>(whole) * step_cycles(rows, vectors) + step_cycles(plan.m % rows, vectors) +
+    const double step = static_cast<double>(whole) * step_cycles(rows, vectors, splat_cycles) + step_cycles(plan.m % rows, vectors, splat_cycles) +
                         (jumps ? jump_cycles * static_cast<double>(strips) : 0);
     cycles += static_cast<double>(panels) * (static_cast<double>(plan.k) * step + static_cast<double>(strips) * tile_cycles);
     left -= panels * vectors;
@@ -92,6 +95,8 @@ DirectWay way_of(const GemmPlan& plan) {
   way.through_sums = memory_index(plan.c.dtype) != 0 || !c_unit;
   way.depth = depth_of(plan, way);
   way.cycles = call_cycles + tiles_cycles(plan, kernels);
+  const double panels = static_cast<double>(ceil_div(plan.n, int64_t{kernels.tile_vectors} * kernels.lanes));
+  way.cycles += panels * panel_cycles * ((way.packs_b ? 1 : 0) + (way.through_sums ? 1 : 0));
   if (way.packs_a) way.cycles += copy_cycles(plan.a, plan.m, plan.k, kernels.lanes);
   if (way.packs_b) way.cycles += copy_cycles(plan.b, plan.k, plan.n, kernels.lanes);
   if (way.through_sums) way.cycles += 2 * copy_cycles(plan.c, plan.m, plan.n, kernels.lanes);
