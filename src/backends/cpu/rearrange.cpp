@@ -43,7 +43,7 @@ bool is_worth_a_program(const infini::Device& device, const RearrangePlan& plan)
 std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan);
 
 std::unique_ptr<RearrangeKernel> repeated(const infini::Device& device, const RearrangePlan& plan) {
-  return make_repeated(plan, [&](const RearrangePlan& part) { return choose(device, part); });
+  return make_repeated(plan, current_policy(), [&](const RearrangePlan& part) { return choose(device, part); });
 }
 
 // The first that accepts a plan runs it.

@@ -246,9 +246,9 @@ class Shuffle final : public Kernel {
     const char* base = run.src;
     if (lowest >= readable_.begin && highest <= readable_.end) {
       run.src = base + place;
-      run.vectors = ceil_div(run.dst_step - program.gap, program.width);
-      return kernels_.run(program, run);
+      return run_freely(run);
     }
+    if (highest - lowest <= most_end) return run_copied(run, place, {lowest, highest});
     if (run.periods == 1) return run_carefully(run, base + place);
     const int64_t half = run.periods / 2;
     ShuffleRun part = run;
@@ -259,6 +259,19 @@ class Shuffle final : public Kernel {
     part.periods = run.periods - half;
     run_periods(part, place + half * src_step_);
   }
+  void run_freely(ShuffleRun& run) const {
+    run.vectors = ceil_div(run.dst_step - schedule_.program.gap, schedule_.program.width);
+    kernels_.run(schedule_.program, run);
+  }
+  // Periods whose windows reach over the ends of src read what there is of them in a copy.
+  void run_copied(ShuffleRun& run, int64_t place, const ByteRange& reach) const {
+    alignas(line_bytes) char copy[most_end + line_bytes];
+    char* const base = copy - (reach.begin & -line_bytes);
+    const int64_t begin = std::max(reach.begin, readable_.begin), end = std::min(reach.end, readable_.end);
+    std::memcpy(base + begin, run.src + begin, static_cast<size_t>(end - begin));
+    run.src = base + place;
+    run_freely(run);
+  }
   // One period, where its windows would reach over the ends of src.
   void run_carefully(const ShuffleRun& run, const char* src) const {
     const auto skew = static_cast<size_t>(run.skew);
@@ -267,6 +280,7 @@ class Shuffle final : public Kernel {
     if (run.carry != nullptr) std::memcpy(run.carry, run.dst + run.dst_step - skew, skew);
   }
 
+  static constexpr int64_t most_end = 4 << 10;  // longer ones are made byte by byte
   ShuffleSchedule schedule_;
   ShuffleKernels kernels_;
   Isa level_;

@@ -21,7 +21,7 @@ namespace {
 using Make = std::unique_ptr<RearrangeKernel> (*)(const RearrangePlan&, const Policy&);
 
 std::unique_ptr<RearrangeKernel> make_repeated_lines(const RearrangePlan& plan, const Policy& policy) {
-  return make_repeated(plan, [&](const RearrangePlan& part) {
+  return make_repeated(plan, policy, [&](const RearrangePlan& part) {
     auto lines = make_lines(part, policy);
     return lines ? std::move(lines) : make_nest(part, policy);
   });
@@ -307,6 +307,8 @@ TEST_F(CpuRearrange, MediumPermutations) {
         // Runs that join from task to task, a line for two of them.
         "rearrange u8 90x2x375 src=750,1,2 dst_at=5", "rearrange f32 60x3x175 src=525,1,3", "rearrange f16 70x4x301 src=1204,1,4 dst_at=2", "rearrange f64 20x7x223 src=1561,1,7",
         "rearrange f32 3x20x2x100 src=9000,200,1,2",
+        // Short rows written again and again: all windows reach over the ends of src.
+        "rearrange f32 2x900x37 src=40000,0,1", "rearrange u8 3x700x75 src=-40000,0,-1",
         // Blocks that are written again and again, the first from src.
         "rearrange f64 9x1301 src=0,3", "rearrange f16 4x30x8x101 src=1,0,408,4 dst_at=6", "rearrange u8 40x9x230 src=0,-1,9", "rearrange f32 7x9x400 src=1,0,7 src_at=4",
         // Rows that share lines of src, a piece of each in turns; pieces that end with lines; short rows that lie apart.
