@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "backends/cpu/isa.h"
+#include "base/thread_count.h"
 #include "bench/gemm_peer.h"
 
 namespace infini::bench {
@@ -35,6 +36,7 @@ struct Library {
   int (*matmul_desc)(Object*, Object, Object, Object, Object, Object, Object) = nullptr;
   int (*primitive_create)(Object*, Object) = nullptr;
   int (*execute)(Object, Object, int, const Argument*) = nullptr;
+  void (*set_threads)(int) = nullptr;  // of the OpenMP that it uses; null if it uses none
   Object engine = nullptr, stream = nullptr;
   bool ready = false;
 };
@@ -59,6 +61,7 @@ Library open_library() {
   find(library.matmul_desc, "dnnl_matmul_primitive_desc_create");
   find(library.primitive_create, "dnnl_primitive_create");
   find(library.execute, "dnnl_primitive_execute");
+  library.set_threads = reinterpret_cast<void (*)(int)>(dlsym(handle, "omp_set_num_threads"));
   library.ready = complete && library.engine_create(&library.engine, cpu_engine, 0) == success &&
                   library.stream_create(&library.stream, library.engine, default_stream) == success;
   return library;
@@ -80,6 +83,7 @@ int type_of(infiniDtype_t dtype) {
 class OneDnnPeer final : public GemmPeer {
  public:
   explicit OneDnnPeer(const harness::GemmProblem& problem) {
+    if (library_.set_threads != nullptr) library_.set_threads(thread_count());
     Object c = nullptr, a = nullptr, b = nullptr, desc = nullptr;
     usable_ = describe(problem.c, c, c_) && describe(problem.a, a, a_) &&
               describe(problem.b, b, b_) &&
