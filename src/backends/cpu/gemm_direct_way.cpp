@@ -29,7 +29,7 @@ constexpr double jump_cycles = 6;
 constexpr double tile_cycles = 40, fma_latency = 4, call_cycles = 100, panel_cycles = 60;  // the last: of a copied panel, or of sums
 struct Costs {
   double copied = 2;       // a vector
-  double turned = 0.5;     // an element, by transposing vectors
+  double turned = 0.4, turned_by_16 = 0.5;  // an element, by transposing vectors
   double one_by_one = 2;   // an element
 };
 
@@ -40,7 +40,7 @@ double copy_cycles(const GemmOperand& x, int64_t rows, int64_t cols, int lanes) 
   const Costs costs;
   if (is_unit(cols, x.col_step, x.dtype)) return costs.copied * static_cast<double>(rows * ceil_div(cols, lanes));
   const bool turns = is_unit(rows, x.row_step, x.dtype);
-  return (turns ? costs.turned : costs.one_by_one) * static_cast<double>(rows) *
+  return (!turns ? costs.one_by_one : lanes == 16 ? costs.turned_by_16 : costs.turned) * static_cast<double>(rows) *
          static_cast<double>(turns ? round_up(cols, lanes) : cols);
 }
 

@@ -29,7 +29,7 @@ const GemmKernels<T>& direct_kernels(Isa isa, const GemmPlan& plan) {
     else return gemm_tables(set).f32;
   };
   const GemmKernels<T>& own = table(isa);
-  return isa == Isa::avx512 && 2 * plan.n == own.lanes ? table(Isa::avx2) : own;
+  return isa == Isa::avx512 && 2 * plan.n == own.lanes && plan.m > slim_rows ? table(Isa::avx2) : own;
 }
 
 // Vectors of the next panel where `left` of `all` are left: the widest that divide them; two of 2 are
