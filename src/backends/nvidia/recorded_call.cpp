@@ -13,16 +13,28 @@ namespace {
 constexpr size_t most_arguments = 4096;  // bytes; what every driver takes
 constexpr size_t most_steps = 4;
 
-// What a kernel's launch may depend on. Its priority and order are the stream's that it is launched on.
-constexpr CUlaunchAttributeID kept_attributes[] = {
-    CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
-    CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-    CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+// What a kernel's launch may depend on, and the first generation of chips that knows it: asked for it, the driver of an
+// older one reports an error. A kernel's priority and order are the stream's that it is launched on.
+struct KeptAttribute {
+  CUlaunchAttributeID id;
+  int since;
+};
+constexpr KeptAttribute kept_attributes[] = {
+    {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 0},
+    {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 9},
+    {CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 9},
 #if CUDA_VERSION >= 12080
-    CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION,
-    CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+    {CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, 10},
+    {CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0},
 #endif
 };
+
+int current_generation() {
+  int device = 0, major = 0;
+  const bool known = cudaGetDevice(&device) == cudaSuccess &&
+                     cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess;
+  return known ? major : 0;
+}
 
 // The driver's functions with the signatures that they had in the versions asked for.
 struct GraphEntries {
@@ -71,7 +83,7 @@ CUgraph capture(const RecordedCall::Call& call, const Addresses& addresses) {
 // Reads the nodes of a graph into steps; false when there is one that we cannot launch.
 class RecordedCall::Reader {
  public:
-  explicit Reader(CUgraph graph) : graph_(graph) {}
+  explicit Reader(CUgraph graph) : graph_(graph), generation_(current_generation()) {}
 
   bool read(std::vector<Step>& steps) const {
     size_t count = most_steps;
@@ -104,7 +116,7 @@ class RecordedCall::Reader {
     return true;
   }
 
-  static bool read_kernel(CUgraphNode node, Step& step) {
+  bool read_kernel(CUgraphNode node, Step& step) const {
     CUDA_KERNEL_NODE_PARAMS_v2 kernel{};
     if (entries().kernel(node, &kernel) != CUDA_SUCCESS || kernel.func == nullptr) return false;
     step.function = kernel.func;
@@ -112,7 +124,8 @@ class RecordedCall::Reader {
     step.config.blockDimX = kernel.blockDimX, step.config.blockDimY = kernel.blockDimY,
     step.config.blockDimZ = kernel.blockDimZ;
     step.config.sharedMemBytes = kernel.sharedMemBytes;
-    for (const CUlaunchAttributeID id : kept_attributes) read_attribute(node, id, step);
+    for (const KeptAttribute& attribute : kept_attributes)
+      if (generation_ >= attribute.since) read_attribute(node, attribute.id, step);
     const bool listed = kernel.kernelParams != nullptr;
     return listed ? read_list(kernel.kernelParams, step) : kernel.extra != nullptr && read_buffer(kernel.extra, step);
   }
@@ -161,6 +174,7 @@ class RecordedCall::Reader {
   }
 
   CUgraph graph_;
+  int generation_;
 };
 
 std::shared_ptr<const RecordedCall> RecordedCall::record(const Call& call) {
