@@ -319,16 +319,16 @@ TEST(RearrangeSchedule, SmallTensorsStartNoThreads) {
 
 // What a thread has in its own cache is written there; a source that is read again and again counts once.
 TEST(RearrangeSchedule, OutputsBeyondTheCachesOfTheirThreads) {
-  const auto beyond = [](const char* text, int threads) {
+  const auto beyond = [](const char* text, int threads, int64_t streamed_bytes = 512 << 10) {
     const auto problem = harness::parse_rearrange(text);
-    return beyond_caches(make_rearrange_plan(problem.dst, problem.src), {threads, 256 << 10, 512 << 10});
+    return beyond_caches(make_rearrange_plan(problem.dst, problem.src), {threads, 256 << 10, streamed_bytes});
   };
   EXPECT_FALSE(beyond("rearrange f32 256x511 perm=1,0", 1));
   EXPECT_TRUE(beyond("rearrange f32 256x512 perm=1,0", 1));
   EXPECT_FALSE(beyond("rearrange f32 256x512 perm=1,0", 4));  // of which two have work
-  EXPECT_FALSE(beyond("rearrange f32 1024x1000 perm=1,0", 8));
   EXPECT_TRUE(beyond("rearrange f32 1024x1024 perm=1,0", 8));
   EXPECT_FALSE(beyond("rearrange f32 500x512 src=0,1", 1));
+  EXPECT_FALSE(beyond("rearrange u8 1024x1024x1024 perm=2,1,0", 8, INT64_MAX));  // "never" does not overflow
 }
 
 TEST(RearrangeSchedule, ThreadsInTheCacheWriteNoLinesOfOthers) {
