@@ -144,17 +144,22 @@ int64_t choose_chunk(const TileSchedule& schedule, const Policy& policy) {
 bool compete(const Loop& rows) { return rows.src_step % competing_step == 0; }
 
 // Pairs of lines ask for twice as many rows at once, which go through tiles in L1: worth it where the
-// hardware does not follow the rows well anyway, or where it stores pairs faster, but not where rows are
-// no whole lines.
+// hardware does not follow the rows well anyway, or where it stores pairs faster.
 int choose_depth(const TileSchedule& schedule, int64_t bytes, const Policy& policy) {
   const int64_t word = schedule.word;
   if (schedule.store != TileSchedule::Store::streamed) return 1;
   if (schedule.row_count * word < 2 * line_bytes) return 1;
-  if (schedule.strip * word < paired_width(static_cast<int>(word)) || bytes < policy.memory_bytes) return 1;
+  if (schedule.strip * word < paired_width(static_cast<int>(word))) return 1;
   const auto in_lines = [](const Loop& loop) { return loop.src_step % line_bytes == 0; };
-  if (!std::all_of(schedule.rows.begin(), schedule.rows.end(), in_lines)) return 1;
-  // Of 2-byte words the hardware does not even follow the 32 rows of one line, of bytes 128 are too many.
-  if (!policy.pairs) return word == 2 || (word > 2 && !ends_with_pages(schedule)) ? 2 : 1;
+  const bool whole = std::all_of(schedule.rows.begin(), schedule.rows.end(), in_lines);
+  if (!policy.pairs) {
+    if (!whole || bytes < policy.memory_bytes) return 1;
+    // Of 2-byte words the hardware does not even follow the 32 rows of one line, of bytes 128 are too many.
+    return word == 2 || (word > 2 && !ends_with_pages(schedule)) ? 2 : 1;
+  }
+  // Rows and columns that begin within lines take longer through tiles than single lines take to be stored, unless they
+  // come from memory.
+  if (!whole || !schedule.aligned) return word > 1 && bytes / 4 >= policy.memory_bytes ? 2 : 1;
   // Columns that share pages are stored fast enough, and competing rows are better few.
   const bool near = magnitude(schedule.columns.front().dst_step) < page_bytes;
   return near && compete(schedule.rows.front()) ? 1 : 2;

@@ -270,6 +270,12 @@ TEST(RearrangeSchedule, PairsOfLinesWhereTheyAreWorthIt) {
   // Columns side by side: rows may be many unless they compete.
   EXPECT_EQ(2, depth_of("rearrange f32 64x1000000 perm=1,0", policy));
   EXPECT_EQ(1, depth_of("rearrange f32 64x1048576 perm=1,0", policy));
+  // Whole lines from the first size on that is streamed, others where they come from memory.
+  EXPECT_EQ(2, depth_of("rearrange f32 1024x1024 perm=1,0", policy));
+  EXPECT_EQ(1, depth_of("rearrange f32 2001x2001 perm=1,0", policy));
+  EXPECT_EQ(1, depth_of("rearrange f32 1276x4688 perm=1,0", policy));
+  EXPECT_EQ(2, depth_of("rearrange f32 8191x8193 perm=1,0", policy));
+  EXPECT_EQ(1, depth_of("rearrange u8 16001x16001 perm=1,0", policy));
 }
 
 bool moves_in_blocks(const std::string& text) {
