@@ -18,7 +18,8 @@
 namespace infini::bench {
 namespace {
 
-constexpr double threads_calm_down = 0.02;  // seconds after which a library's threads no longer spin
+constexpr double threads_calm_down = 0.03;  // seconds after which a library's threads no longer spin
+constexpr double threads_wake_up = 0.008;   // and after which ours are all at work again, at full speed
 constexpr int64_t beyond_caches = int64_t{256} << 20;  // operands are rotated through this much
 constexpr int64_t in_caches = 1 << 20;                 // of these bytes memory is not the limit
 
@@ -67,8 +68,8 @@ void print_row(const GemmRow& row) {
   std::printf("%-31s %8.1f %7.1f %6s %6.2f ", row.name.c_str(), row.flops / row.seconds * 1e-9,
               row.bytes / row.seconds * 1e-9, row.byte_bound ? "bytes" : "flops",
               row.limit_seconds / row.seconds);
-  if (const double best = row.best_peer(); best > 0)
-    std::printf("%9.1f %6.2f  ", row.flops / best * 1e-9, best / row.seconds);
+  if (const PeerTime* best = row.best_peer())
+    std::printf("%9.1f %6.2f  ", row.flops / best->seconds * 1e-9, best->ratio);
   else
     std::printf("%9s %6s  ", "-", "-");
   std::printf("%-10s", row.candidate.c_str());
@@ -121,9 +122,13 @@ void GemmBench::measure(const std::string& name, const std::string& text) {
   std::vector<std::unique_ptr<GemmPeer>> peers;
   if (device.kind() == INFINI_DEVICE_CPU) peers = gemm_peers(problem);
   for (const auto& peer : peers) sides.push_back({[&] { peer->run(c.next(), a.next(), b.next()); }});
-  bench::measure(device, sides, options_.seconds, peers.empty() ? 0 : threads_calm_down);
+  if (peers.empty()) bench::measure(device, sides, options_.seconds);
+  else bench::measure(device, sides, options_.seconds, threads_wake_up, threads_calm_down);
   row.seconds = sides[0].median();
-  for (size_t i = 0; i < peers.size(); ++i) row.peers.push_back({peers[i]->name(), sides[i + 1].median()});
+  for (size_t i = 0; i < peers.size(); ++i) {
+    const Side& side = sides[i + 1];
+    row.peers.push_back({peers[i]->name(), side.median(), times_as_long(side, sides[0])});
+  }
   const double arithmetic = row.flops / limits.flops_per_second, memory = row.bytes / limits.bytes_per_second;
   row.byte_bound = memory > arithmetic && row.bytes > in_caches;
   row.limit_seconds = row.byte_bound ? memory : arithmetic;
@@ -131,9 +136,9 @@ void GemmBench::measure(const std::string& name, const std::string& text) {
   rows_.push_back(std::move(row));
 }
 
-double GemmRow::best_peer() const {
-  const auto faster = [](const PeerTime& x, const PeerTime& y) { return x.seconds < y.seconds; };
-  return peers.empty() ? 0 : std::min_element(peers.begin(), peers.end(), faster)->seconds;
+const PeerTime* GemmRow::best_peer() const {
+  const auto faster = [](const PeerTime& x, const PeerTime& y) { return x.ratio < y.ratio; };
+  return peers.empty() ? nullptr : &*std::min_element(peers.begin(), peers.end(), faster);
 }
 
 bool GemmBench::all_verified() const {

@@ -13,13 +13,14 @@ namespace infini::bench {
 struct PeerTime {
   std::string name;
   double seconds;
+  double ratio;  // to ours
 };
 
 struct GemmRow {
   std::string name, problem, device, candidate;
   double flops = 0, bytes = 0, seconds = 0;
   std::vector<PeerTime> peers = {};
-  double best_peer() const;  // its seconds; 0: no peer
+  const PeerTime* best_peer() const;  // null: no peer
   double limit_seconds = 0;              // the larger of the arithmetic and the memory time
   bool byte_bound = false, verified = true;
 };

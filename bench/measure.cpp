@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 namespace infini::bench {
 namespace {
@@ -26,28 +27,37 @@ double time_runs(Device& device, const Body& body, int64_t repeats) {
   return seconds;
 }
 
-}  // namespace
-
-double Side::median() {
-  std::nth_element(samples.begin(), samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2),
-                   samples.end());
-  return samples[samples.size() / 2];
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
-void measure(Device& device, std::vector<Side>& sides, double seconds, double settle) {
+}  // namespace
+
+double Side::median() const { return median_of(samples); }
+
+double times_as_long(const Side& other, const Side& side) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < side.samples.size(); ++i) ratios.push_back(other.samples[i] / side.samples[i]);
+  return median_of(std::move(ratios));
+}
+
+void measure(Device& device, std::vector<Side>& sides, double seconds, double settle, double idle) {
   // Long enough for the clock and for the caches to hold what this side uses, not what the others left;
   // on accelerators also for the gaps before the first launch to vanish.
-  const double sample = device.kind() == INFINI_DEVICE_CPU ? 1e-3 : 2e-3;
+  const double sample = std::max(device.kind() == INFINI_DEVICE_CPU ? 1e-3 : 2e-3, settle / 4);
   double round = 0;
   for (Side& side : sides) {
     time_runs(device, side.body, 1);
     const double once = std::max(time_runs(device, side.body, 1), 1e-9);
     side.repeats = std::max<int64_t>(1, static_cast<int64_t>(sample / once));
-    round += once * static_cast<double>(side.repeats) + settle;
+    round += once * static_cast<double>(side.repeats) + settle + idle;
   }
   const int rounds = static_cast<int>(std::clamp(seconds / round, 7.0, 1000.0));
   for (int i = 0; i < rounds; ++i)
     for (Side& side : sides) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(idle));
       for (double spent = 0; spent < settle;) spent += time_runs(device, side.body, side.repeats);
       side.samples.push_back(time_runs(device, side.body, side.repeats) /
                              static_cast<double>(side.repeats));

@@ -30,13 +30,18 @@ using Body = std::function<void()>;
 struct Side {
   Body body;
   int64_t repeats = 1;
-  std::vector<double> samples = {};
-  double median();
+  std::vector<double> samples = {};  // seconds of a run, one for each turn
+  double median() const;
 };
 
+// How many times as long `other` takes: the median over the turns, so that a machine which is slower for a while is
+// slower for both.
+double times_as_long(const Side& other, const Side& side);
+
 // Samples of at least 1 ms (2 ms on accelerators), each side in turn, for about this many seconds.
-// `settle` seconds of every turn run before its sample and do not count: the threads of another
-// library spin for a while after its last call.
-void measure(Device& device, std::vector<Side>& sides, double seconds, double settle = 0);
+// `settle` seconds of every turn run before its sample and do not count. `idle` seconds nothing runs before them: the
+// threads of another library spin for a while after its last call, and where there is no processor left for one of ours,
+// it may share that of another for all of the turn.
+void measure(Device& device, std::vector<Side>& sides, double seconds, double settle = 0, double idle = 0);
 
 }  // namespace infini::bench

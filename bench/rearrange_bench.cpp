@@ -78,11 +78,13 @@ Row measure_once(const std::string& name, const std::string& text, const Options
   // measured alone, have that behind them.
   measure(device, sides, options.seconds, stays_in_cache(device, row.bytes) ? 2e-3 : 0);
   row.seconds = sides[0].median();
-  row.limit_seconds = sides[1].median();
-  row.limit = "memcpy";
-  if (sides.size() > 2 && sides[2].median() < row.limit_seconds) {
-    row.limit_seconds = sides[2].median();
-    row.limit = "streaming copy";
+  const char* const copies[] = {"memcpy", "streaming copy"};
+  for (size_t i = 1; i < sides.size(); ++i) {
+    const double ratio = times_as_long(sides[i], sides[0]);
+    if (i > 1 && ratio >= row.ratio) continue;
+    row.ratio = ratio;
+    row.limit_seconds = sides[i].median();
+    row.limit = copies[i - 1];
   }
   return row;
 }

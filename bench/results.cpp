@@ -40,7 +40,7 @@ constexpr double worth_saying = 0.95;  // layouts that memory cannot move at nea
 }  // namespace
 
 double Results::mean_ratio() const {
-  return geometric_mean(rows_, [](const Row& row) { return row.ratio(); });
+  return geometric_mean(rows_, [](const Row& row) { return row.ratio; });
 }
 
 double Results::mean_allowed() const {
@@ -62,7 +62,7 @@ void Results::write_json(const std::string& path) const {
          << quoted(row.candidate) << ", \"bytes\": " << row.bytes << ", \"seconds\": " << row.seconds
          << ", \"gb_per_second\": " << row.gb_per_second() << ", \"limit\": " << quoted(row.limit)
          << ", \"limit_gb_per_second\": " << row.limit_gb_per_second() << ", \"ratio\": "
-         << row.ratio() << ", \"allowed\": " << row.allowed << ", \"scaling\": " << row.scaling << ", \"limit_scaling\": "
+         << row.ratio << ", \"allowed\": " << row.allowed << ", \"scaling\": " << row.scaling << ", \"limit_scaling\": "
          << row.limit_scaling << ", \"verified\": " << (row.verified ? "true" : "false") << "}";
   }
   file << "\n]}\n";
@@ -84,7 +84,7 @@ void print_row(const Row& row) {
     std::snprintf(allowed, sizeof allowed, "  (whole lines allow %.2f)", row.allowed);
   std::printf("%-32s %9.2f %9.2f %9.2f %6.2f  %s%s%s%s\n", row.name.c_str(),
               static_cast<double>(row.bytes) * 1e-6, row.gb_per_second(),
-              row.limit_gb_per_second(), row.ratio(), scaling, row.candidate.c_str(), allowed,
+              row.limit_gb_per_second(), row.ratio, scaling, row.candidate.c_str(), allowed,
               row.verified ? "" : "  WRONG RESULT");
   std::fflush(stdout);
 }
