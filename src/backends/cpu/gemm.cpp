@@ -11,11 +11,15 @@ namespace {
 
 constexpr auto any = [](const infini::Device&, const GemmPlan&) { return true; };
 
-constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
-    {"direct", is_small, make_direct},
-#if defined(__x86_64__)
-    {"amx", [](const infini::Device&, const GemmPlan& plan) { return fits_amx(plan); }, make_amx},
+#if !defined(__x86_64__)
+bool fits_amx(const GemmPlan&) { return false; }
+std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan&) { return nullptr; }
 #endif
+
+constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
+    {"sweep", [](const infini::Device&, const GemmPlan& plan) { return prefers_sweep(plan) && !fits_amx(plan); }, make_sweep},
+    {"direct", is_small, make_direct},
+    {"amx", [](const infini::Device&, const GemmPlan& plan) { return fits_amx(plan); }, make_amx},
     {"skinny", is_skinny, make_skinny},
     {"onednn", any, make_onednn},
     {"openblas", any, make_openblas},

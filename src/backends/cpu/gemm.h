@@ -56,6 +56,8 @@ class CpuGemm : public GemmKernel {
 inline int memory_index(infiniDtype_t dtype) {
   return dtype == INFINI_DTYPE_F16 ? 1 : dtype == INFINI_DTYPE_BF16 ? 2 : 0;
 }
+// Few rows, or few columns seen from the other side.
+inline GemmPlan with_few_rows(const GemmPlan& plan) { return plan.m <= plan.n ? plan : transposed(plan); }
 inline bool is_f64(const GemmPlan& plan) { return plan.a.dtype == INFINI_DTYPE_F64; }
 
 // The candidates, see gemm.cpp. What one cannot compute, its maker declines by null.
@@ -69,6 +71,9 @@ std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan& plan
 bool prefers_dots(const GemmPlan& plan);
 bool is_skinny(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_skinny(const infini::Device&, const GemmPlan& plan);
+// Some rows against a large B whose rows are contiguous.
+bool prefers_sweep(const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_sweep(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_onednn(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_openblas(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_blocked(const infini::Device&, const GemmPlan& plan);

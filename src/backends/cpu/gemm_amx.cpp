@@ -274,12 +274,13 @@ bool computes(const GemmPlan& plan) {
 
 }  // namespace
 
-// Below this the other kernels have less to set up. A product of f16 is four, and its B costs more to pack
-// than that of the others: it must meet more rows.
+// Below this the other kernels have less to set up, and vectors keep up with memory. A product of f16 is four, and its B costs
+// more to pack than that of the others: it must meet more rows.
 bool fits_amx(const GemmPlan& plan) {
+  if (std::min(plan.m, plan.n) <= gemm_tables(isa()).f32.sweep_rows && prefers_sweep(plan)) return false;
   const bool is_large = plan.a.dtype == INFINI_DTYPE_BF16
                             ? plan.m >= 8 && plan.n >= 16 && plan.k >= 32 && plan.m * plan.n >= 512
-                            : plan.m >= 96 && plan.n >= 64 && plan.k >= 64 && plan.m * plan.n * plan.k >= 2 << 20;
+                            : plan.m >= 56 && plan.n >= 64 && plan.k >= 64 && plan.m * plan.n * plan.k >= 2 << 20;
   return is_large && computes(plan);
 }
 

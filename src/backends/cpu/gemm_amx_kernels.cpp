@@ -77,6 +77,9 @@ void pair_rows(__m512i upper, __m512i lower, uint16_t* left, uint16_t* right) {
   if (right != nullptr) _mm512_storeu_si512(right, _mm512_permutex2var_epi64(low, second, high));
 }
 
+// Rows that are asked for before they are packed: the processor itself follows a row too late.
+constexpr int64_t rows_ahead = 4;
+
 // One group of k across all columns of a B whose rows are contiguous; panels are `apart` elements
 // apart. Rows are read from end to end, in the order in which they lie.
 template <class Kind>
@@ -88,6 +91,8 @@ void pack_group_by_rows(Kind& kind, const Source& src, int64_t first, int64_t k,
     const bool has_upper = first + 2 * p < k, has_lower = first + 2 * p + 1 < k;
     for (int64_t left = cols; left > 0; left -= block, row += 2 * block, place += 2 * apart) {
       __m512i upper[Kind::planes], lower[Kind::planes];
+      _mm_prefetch(row + rows_ahead * src.row_step, _MM_HINT_T0);
+      _mm_prefetch(row + (rows_ahead + 1) * src.row_step, _MM_HINT_T0);
       kind.split(has_upper ? load_masked(row, left) : _mm512_setzero_si512(), upper);
       kind.split(has_lower ? load_masked(row + src.row_step, left) : _mm512_setzero_si512(), lower);
       for (int i = 0; i < Kind::planes; ++i)

@@ -87,6 +87,22 @@ struct SkinnyCall {
   int ahead_cols = 1;
 };
 
+constexpr int most_sweep_depth = 16;
+
+// sum[rows, cols] += A·B (or = A·B, where it is the first) for up to most_sweep_depth rows of B. A lies in groups of sweep_rows rows, [k][sweep_rows]
+// each; sum in pieces of two vectors of columns, [all rows][two vectors] each.
+template <class T>
+struct SweepCall {
+  int64_t k, cols, groups;
+  const T* a;
+  int64_t a_group;
+  const char* b;
+  int64_t b_step;
+  T* sum;
+  int64_t ahead;  // bytes from a place in B to one that is fetched with it
+  bool is_first;
+};
+
 template <class T>
 struct SkinnySet {
   void (*across[most_skinny_rows])(const SkinnyCall<T>&) = {};
@@ -100,6 +116,7 @@ struct GemmKernels {
   // Where A is not packed: rows of tiles narrower than tile_vectors, and wider ones (0: there are none).
   int narrow_rows = 0, wide_vectors = 0, wide_rows = 0;
   int dot_rows = 0;    // of the kernels along B's columns
+  int sweep_rows = 0;  // of a group
   bool masks = false;  // parts of vectors can be read and written
   // [kind][whole vectors of B may be read][vectors - 1][rows - 1]; null where there are fewer rows. Without masks they
   // are always read.
@@ -108,6 +125,7 @@ struct GemmKernels {
   void (*pack[3])(const PackCall<T>&) = {};
   void (*finish[3])(const FinishCall<T>&) = {};
   SkinnySet<T> skinny[3];
+  void (*sweep[3])(const SweepCall<T>&) = {};
 };
 
 // One instruction set's two tables.

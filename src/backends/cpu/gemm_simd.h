@@ -11,6 +11,7 @@
 
 #include "backends/cpu/gemm_kernels.h"
 #include "backends/cpu/gemm_simd_skinny.h"
+#include "backends/cpu/gemm_simd_sweep.h"
 #include "backends/cpu/gemm_vectors.h"
 
 namespace infini::cpu {
@@ -284,6 +285,7 @@ constexpr GemmKernels<T> make_kernels() {
   table.wide_vectors = Native::wide_vectors;
   table.wide_rows = Native::wide_rows;
   table.dot_rows = Native::dot_rows;
+  table.sweep_rows = Native::sweep_rows;
   fill_tiles<T, 1>(table);
   fill_tiles<T, 2>(table);
   if constexpr (Native::tile_vectors > 2) fill_tiles<T, 3>(table);
@@ -297,6 +299,7 @@ constexpr GemmKernels<T> make_kernels() {
   table.pack[0] = pack<T, T>;
   table.finish[0] = finish<T, T>;
   fill_skinny<T, T>(table.skinny[0]);
+  table.sweep[0] = sweep<T, T>;
   if constexpr (sizeof(T) == 4) {
     table.pack[1] = pack<F16, T>;
     table.pack[2] = pack<BF16, T>;
@@ -304,6 +307,8 @@ constexpr GemmKernels<T> make_kernels() {
     table.finish[2] = finish<BF16, T>;
     fill_skinny<T, F16>(table.skinny[1]);
     fill_skinny<T, BF16>(table.skinny[2]);
+    table.sweep[1] = sweep<F16, T>;
+    table.sweep[2] = sweep<BF16, T>;
   }
   return table;
 }

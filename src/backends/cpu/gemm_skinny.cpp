@@ -47,14 +47,11 @@ int64_t cut_of(const GemmPlan& plan, Walk walk) {
   return walk == Walk::across && pays && plan.m * plan.n <= most_cut_sums ? cut : plan.k;
 }
 
-// Few rows, or few columns seen from the other side.
-GemmPlan orient(const GemmPlan& plan) { return plan.m <= plan.n ? plan : transposed(plan); }
-
 template <class T>
 class Skinny final : public CpuGemm {
  public:
   explicit Skinny(const GemmPlan& original)
-      : CpuGemm(orient(original)), kernels_(this->template kernels<T>()), walk_(walk_of(plan_)),
+      : CpuGemm(with_few_rows(original)), kernels_(this->template kernels<T>()), walk_(walk_of(plan_)),
         cut_(cut_of(plan_, walk_)), cuts_(ceil_div(plan_.k, cut_)) {
     swapped_ = !(plan_ == original);
     const double bytes = static_cast<double>(plan_.k) * static_cast<double>(plan_.n) *
@@ -259,7 +256,7 @@ class Skinny final : public CpuGemm {
 }  // namespace
 
 bool prefers_dots(const GemmPlan& original) {
-  const GemmPlan plan = orient(original);
+  const GemmPlan plan = with_few_rows(original);
   if (plan.b.row_step != dtype_bytes(plan.b.dtype) || plan.m > most_rows_along || plan.k < least_dot) return false;
   const int64_t lanes = is_f64(plan) ? gemm_tables(isa()).f64.lanes : gemm_tables(isa()).f32.lanes;
   const int64_t turns = ceil_div(plan.m, int64_t{most_skinny_rows}), rows = ceil_div(plan.m, turns), cols = dot_cols(static_cast<int>(rows));
@@ -272,12 +269,12 @@ bool prefers_dots(const GemmPlan& original) {
 
 // Small products go to other kernels, which have less to set up.
 bool is_skinny(const infini::Device&, const GemmPlan& original) {
-  const GemmPlan plan = orient(original);
+  const GemmPlan plan = with_few_rows(original);
   return prefers_dots(original) || (plan.k >= 64 && plan.n >= 64 && walk_of(plan) != Walk::none);
 }
 
 std::unique_ptr<GemmKernel> make_skinny(const infini::Device&, const GemmPlan& plan) {
-  if (plan.k == 0 || walk_of(orient(plan)) == Walk::none) return nullptr;
+  if (plan.k == 0 || walk_of(with_few_rows(plan)) == Walk::none) return nullptr;
   if (is_f64(plan)) return std::make_unique<Skinny<double>>(plan);
   return std::make_unique<Skinny<float>>(plan);
 }

@@ -60,7 +60,7 @@ TEST(CpuGemm, FindsTheWayToReadSmallProducts) {
       {"gemm f32 m=45 n=77 k=90 b=t c=t", "direct"},
       {"gemm f32 m=150 n=333 k=1100", "direct"},                 // B copied, k in pieces
       {"gemm f32 m=33 n=500 k=500 beta=2", "direct"},            // B in place, k in pieces
-      {"gemm f32 m=700 n=34 k=2100 a=t b=t beta=0.5", "direct"}, // sums over pieces
+      {"gemm f32 m=700 n=70 k=2100 a=t b=t beta=0.5", "direct"}, // sums over pieces
       {"gemm f32 m=2200 n=1000 k=20", "direct"},                 // C written row by row
       {"gemm f32 m=2200 n=1003 k=7 b=t beta=0.5", "direct"},     // and all of B copied before
       {"gemm f64 m=1100 n=120 k=9 batch=9 a=t b=t", "direct"},
@@ -77,6 +77,12 @@ TEST(CpuGemm, FindsTheWayToReadSmallProducts) {
       {"gemm bf16 m=6 n=130 k=2050 b=t", "skinny"},              // in pieces
       {"gemm f64 m=9 n=14 k=1246 batch=8 b=t", "skinny"},        // products shared by the threads
       {"gemm bf16 m=3 n=31 k=333 batch=3 b=t", "skinny"},
+      {"gemm f32 m=5 n=1027 k=1030", "sweep"},                   // a group of rows, padded, and a part of two vectors
+      {"gemm f32 m=64 n=2049 k=517 a=t beta=0.5", "sweep"},
+      {"gemm f16 m=17 n=2065 k=1017 batch=2", "sweep"},
+      {"gemm f64 m=11 n=520 k=1009 c=t", "sweep"},
+      {"gemm f32 m=1027 n=9 k=1030 a=t b=t", "sweep"},           // seen from the other side
+      {"gemm bf16 m=8 n=2088 k=1041 beta=1", "sweep"},
   };
   for (const auto& x : cases) {
     const auto problem = harness::parse_gemm(x.text);
@@ -121,7 +127,7 @@ TEST_P(EveryCandidate, Passes) { expect_curated_and_random(200); }
 
 // Those that are made unasked decline what they cannot compute.
 TEST(CpuGemm, ForcedCandidatesDeclineWhatTheyCannotCompute) {
-  for (const char* name : {"direct!", "amx!", "skinny!", "onednn!", "openblas!", "blocked!"}) {
+  for (const char* name : {"direct!", "amx!", "skinny!", "sweep!", "onednn!", "openblas!", "blocked!"}) {
     SCOPED_TRACE(name);
     const Setting candidate("INFINI_GEMM", name);
     expect_curated_and_random(100);
@@ -148,7 +154,8 @@ void expect_same_bits_for_any_number_of_threads() {
   for (float& x : b) x = static_cast<float>(random.between(-1000, 1000)) * 0.001f;
   for (const char* text : {"gemm f32 m=600 n=900 k=1000", "gemm f32 m=597 n=871 k=900 b=t",
                            "gemm f32 m=3 n=900 k=1000", "gemm f32 m=7 n=900 k=1000 b=t",
-                           "gemm f32 m=3 n=1000 k=1100", "gemm f32 m=8 n=1000 k=1100",  // k is cut
+                           "gemm f32 m=3 n=1000 k=1100",  // k is cut
+                           "gemm f32 m=8 n=1000 k=1100", "gemm f32 m=40 n=1000 k=1100",
                            "gemm f32 m=16 n=900 k=1000", "gemm f32 m=40 n=900 k=1000",
                            "gemm f32 m=100 n=900 k=1000", "gemm f32 m=100 n=900 k=1000 b=t",
                            "gemm f32 m=64 n=40 k=300 batch=20", "gemm f32 m=500 n=32 k=1100 a=t b=t",
