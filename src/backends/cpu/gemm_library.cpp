@@ -51,7 +51,7 @@ bool is_forced(const char* name) {
   return wanted != nullptr && names(wanted, name);
 }
 
-// Measured ahead of the candidates behind it (docs/benchmarks-gemm.md): f32 of the middle sizes, row by
+// Measured ahead of the candidates behind it (docs/benchmarks-gemm-cpu.md): f32 of the middle sizes, row by
 // row in memory and without odd edges. INFINI_CPU_ISA asks for our kernels.
 bool onednn_leads(const GemmPlan& plan) {
   const auto is_middle = [](int64_t extent) { return extent >= 192 && extent <= 768 && extent % 32 == 0; };
