@@ -280,7 +280,7 @@ bool fits_amx(const GemmPlan& plan) {
   if (std::min(plan.m, plan.n) <= gemm_tables(isa()).f32.sweep_rows && prefers_sweep(plan)) return false;
   const bool is_large = plan.a.dtype == INFINI_DTYPE_BF16
                             ? plan.m >= 8 && plan.n >= 16 && plan.k >= 32 && plan.m * plan.n >= 512
-                            : plan.m >= 56 && plan.n >= 64 && plan.k >= 64 && plan.m * plan.n * plan.k >= 2 << 20;
+                            : plan.m >= 56 && plan.n >= 64 && plan.k >= 64 && plan.batch * plan.m * plan.n * plan.k >= 2 << 20;
   return is_large && computes(plan);
 }
 
