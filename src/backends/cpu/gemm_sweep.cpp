@@ -17,7 +17,7 @@ constexpr int64_t line_bytes = 64;
 constexpr int64_t depth = most_sweep_depth;  // rows of B that meet the sums at once
 constexpr int64_t sum_bytes = 512 << 10;     // of a thread, in its second cache
 constexpr int64_t least_bytes = 4 << 20;     // of B: what is smaller may be in the caches
-constexpr int64_t least_row_bytes = 1024;    // of a row of B, for each thread
+constexpr int64_t least_row_bytes = 256;     // of a row of B, for each thread
 constexpr int64_t most_rows = 64;            // more are worth packing B
 
 bool is_sweep(const GemmPlan& plan) { return plan.b.col_step == dtype_bytes(plan.b.dtype) && plan.n > 1 && plan.k > 0; }
@@ -113,7 +113,7 @@ bool prefers_sweep(const GemmPlan& original) {
   const GemmPlan plan = with_few_rows(original);
   if (!is_sweep(plan) || plan.m <= most_skinny_rows || plan.m > most_rows) return false;
   const int64_t bytes = dtype_bytes(plan.b.dtype);
-  return plan.k * plan.n * bytes >= least_bytes && plan.n * bytes >= 2 * least_row_bytes && plan.k >= 2 * depth;
+  return plan.k * plan.n * bytes >= least_bytes && plan.n * bytes >= 8 * least_row_bytes && plan.k >= 2 * depth;
 }
 
 std::unique_ptr<GemmKernel> make_sweep(const infini::Device&, const GemmPlan& plan) {

@@ -18,6 +18,7 @@ constexpr int64_t short_column_bytes = 256, short_row_bytes = 256;
 constexpr int64_t page_bytes = 4096, small_bytes = 24 << 10;
 // Rows so far apart, or multiples of it, compete for the same sets of L2, which has few more than 16 ways.
 constexpr int64_t competing_step = 64 << 10, competing_rows = 32;
+constexpr int few_threads = 4;
 
 int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
@@ -177,6 +178,18 @@ bool beyond_caches(const RearrangePlan& plan, const Policy& policy) {
   return (bytes + distinct_source_bytes(plan)) / (2 * threads_for(bytes, policy)) >= policy.streamed_bytes;
 }
 
+namespace {
+
+// Lines that are written far apart compete for few sets of the caches, the more of them the more threads there are; and where
+// pairs of lines go past the caches fast, they do so earlier.
+bool tiles_beyond_caches(const RearrangePlan& plan, const Policy& policy) {
+  Policy nearer = policy;
+  if (policy.pairs) nearer.streamed_bytes /= threads_for(moved_bytes(plan), policy) > few_threads ? 4 : 2;
+  return beyond_caches(plan, nearer);
+}
+
+}  // namespace
+
 std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy) {
   if (!is_word(plan.atom_bytes) || plan.depth < 2) return std::nullopt;
   TileSchedule schedule;
@@ -184,7 +197,7 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
   const int64_t bytes = moved_bytes(plan);
-  const bool cached = !beyond_caches(plan, policy);
+  const bool cached = !tiles_beyond_caches(plan, policy);
   if (!collect(plan, schedule, cached)) return std::nullopt;
   schedule.aligned = in_whole_lines(schedule);
   schedule.store = choose_store(schedule, cached);

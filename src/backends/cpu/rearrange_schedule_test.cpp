@@ -337,6 +337,20 @@ TEST(RearrangeSchedule, OutputsBeyondTheCachesOfTheirThreads) {
   EXPECT_FALSE(beyond("rearrange u8 1024x1024x1024 perm=2,1,0", 8, INT64_MAX));  // "never" does not overflow
 }
 
+TEST(RearrangeSchedule, PairsOfLinesGoPastTheCachesEarlier) {
+  const auto streamed = [](const char* text, int threads, bool pairs) {
+    const auto problem = harness::parse_rearrange(text);
+    Policy policy{threads, 256 << 10, 1 << 20};
+    policy.pairs = pairs;
+    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), policy)->store == TileSchedule::Store::streamed;
+  };
+  EXPECT_FALSE(streamed("rearrange f32 512x512 perm=1,0", 2, false));
+  EXPECT_TRUE(streamed("rearrange f32 512x512 perm=1,0", 2, true));
+  EXPECT_FALSE(streamed("rearrange f32 400x400 perm=1,0", 2, true));
+  EXPECT_FALSE(streamed("rearrange f32 1024x1024 perm=1,0", 16, false));
+  EXPECT_TRUE(streamed("rearrange f32 1024x1024 perm=1,0", 16, true));
+}
+
 TEST(RearrangeSchedule, ThreadsInTheCacheWriteNoLinesOfOthers) {
   const auto strip = [](const char* text, int threads) {
     const auto problem = harness::parse_rearrange(text);
