@@ -17,6 +17,7 @@ using Axis = BlockSchedule::Axis;
 constexpr int64_t least_src_run = 16;  // of fewer bytes most of what is fetched for a block would not belong to it
 constexpr int64_t whole_bytes = 2048;  // runs that are better whole than in parts
 constexpr int64_t most_atom = 256;     // longer ones are copied
+constexpr int64_t least_cached = 64 << 10, lane_bytes = 16;
 
 // The axes, as indices, that form one run on a side, innermost first; `gap`: bytes that may lie between its parts.
 template <int64_t Loop::*step>
@@ -112,6 +113,11 @@ std::vector<Axis> in_order(const std::vector<Axis>& axes, const std::vector<size
   return ordered;
 }
 
+// Rows that fill no line, or columns that fill no lane: tiles of them move little at a time, even in the cache.
+bool is_slim(const TileSchedule& tiles) {
+  return tiles.row_count * tiles.word < line_bytes || tiles.column_count * tiles.word < lane_bytes;
+}
+
 }  // namespace
 
 int64_t run_pitch(int64_t run) {
@@ -120,8 +126,9 @@ int64_t run_pitch(int64_t run) {
 }
 
 std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, const Policy& policy) {
-  if (plan.depth < 2 || plan.atom_bytes > most_atom || !beyond_caches(plan, policy)) return std::nullopt;
-  if (const auto tiles = make_tile_schedule(plan, policy); tiles && suits(*tiles)) return std::nullopt;
+  if (plan.depth < 2 || plan.atom_bytes > most_atom) return std::nullopt;
+  const auto tiles = make_tile_schedule(plan, policy);
+  if (beyond_caches(plan, policy) ? tiles && suits(*tiles) : moved_bytes(plan) < least_cached || (tiles && !is_slim(*tiles))) return std::nullopt;
   BlockSchedule schedule;
   schedule.word = plan.atom_bytes;
   schedule.dst_offset = plan.dst_offset;

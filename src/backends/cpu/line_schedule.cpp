@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t most_word = 16;
 constexpr int64_t least_run_bytes = 64;           // shorter runs are the nest's business, unless they join
 constexpr int64_t least_streamed_run = 512, least_streamed_copy = 128;  // unless runs are whole lines
+constexpr int64_t least_narrow_run = 256, least_narrow_run_of_many = 8192;  // in the cache
 constexpr int64_t few_ways = 4, least_run_of_many = 2 << 10;
 constexpr int64_t least_seamed = 128;  // shorter runs but copies are left to plain loops
 constexpr int64_t least_joined = 40, most_joined = 1536;  // longer rows are streamed side by side
@@ -64,10 +65,13 @@ bool take_step(const RearrangePlan& plan, const Policy& policy, LineSchedule& sc
   if (inner.dst_step != plan.atom_bytes || ways == 0) return false;
   const int64_t run = inner.extent * plan.atom_bytes;
   const Loop* const unit = unit_step(plan);
-  // In the cache, and of short runs, tiles are better; of many ways blocks, unless runs join or are long.
+  // In the cache, and of short runs, tiles are better, unless they would be narrower than a line; of many ways blocks, unless
+  // runs join or are long.
   const bool many = unit != nullptr && ways > few_ways && unit->dst_step != run;
   const bool large = beyond_caches(plan, policy) && run >= (many ? least_run_of_many : least_streamed_run);
-  if (!(large && ways <= policy.planes) && ways * plan.atom_bytes >= 16 && unit != nullptr) return false;
+  const bool narrow = unit != nullptr && unit->extent * plan.atom_bytes < line_bytes &&
+                      run >= (ways <= few_ways ? least_narrow_run : least_narrow_run_of_many);
+  if (!((large || narrow) && ways <= policy.planes) && ways * plan.atom_bytes >= 16 && unit != nullptr) return false;
   take_run(plan, schedule, LineKind::step, 1);
   schedule.ways = ways;
   return true;

@@ -249,6 +249,20 @@ TEST(RearrangeSchedule, RowsJoin) {
   EXPECT_FALSE(schedule_of("rearrange f32 8000x10x150 dst=1570,153,1").joined);
 }
 
+// Woven planes in the cache, too, where tiles would be narrower than a line; unless many of them are short.
+TEST(RearrangeSchedule, FewPlanesAreTakenApartRunByRun) {
+  const auto is_step = [](const char* text) {
+    const auto problem = harness::parse_rearrange(text);
+    Policy policy{2, 1 << 18, 1 << 20};
+    const auto schedule = make_line_schedule(make_rearrange_plan(problem.dst, problem.src), policy);
+    return schedule && schedule->kind == LineKind::step;
+  };
+  EXPECT_TRUE(is_step("rearrange f64 2x2000 src=1,2"));
+  EXPECT_TRUE(is_step("rearrange f32 5x4736 src=1,5"));
+  EXPECT_FALSE(is_step("rearrange f32 8x128 src=1,8"));
+  EXPECT_FALSE(is_step("rearrange f32 64x64 src=1,4"));
+}
+
 int depth_of(const char* text, const Policy& policy) {
   const auto problem = harness::parse_rearrange(text);
   return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), policy)->depth;
@@ -286,10 +300,12 @@ bool moves_in_blocks(const std::string& text) {
 TEST(RearrangeSchedule, BlocksWhereTilesWouldEndWithinLines) {
   for (const char* text : {"f32 520x22x1338 perm=0,2,1", "f64 10x8922x60 perm=1,2,0", "u8 14x4x13611x4x10 perm=4,2,1,3,0",
                            "u8 3000000x12 perm=1,0", "u8 64x36x64x53x4 perm=0,2,3,4,1", "u8 4000x4000x3 perm=1,0,2", "u8 421x3535x35 perm=1,0,2",
-                           "f16 8x6x512275 src=14,1,112"})
+                           "f16 8x6x512275 src=14,1,112",
+                           // In the cache, too, where tiles would move little at a time.
+                           "u8 7000x10 src=1,7000", "u8 12x100x69 src=1,828,12", "f16 2x30000 src=1,-2", "f16 600x17x5 src=5,3000,1"})
     EXPECT_TRUE(moves_in_blocks(text)) << text;
   for (const char* text : {"f32 8191x8193 perm=1,0", "f32 64x4000000 perm=1,0", "u8 342325x87 perm=1,0", "f32 100x100 perm=1,0",
-                           "f32 4096x4096"})
+                           "f32 4096x4096", "u8 1000x10 src=1,1000", "f32 300x300 perm=1,0"})
     EXPECT_FALSE(moves_in_blocks(text)) << text;
 }
 

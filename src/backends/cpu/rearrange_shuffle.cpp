@@ -12,10 +12,10 @@
 namespace infini::cpu {
 namespace {
 
-// Byte by byte, without reading any other: where windows would reach over the ends of src.
-void shuffle_carefully(const ShuffleProgram& program, char* dst, const char* src, int64_t bytes) {
+// Byte by byte, without reading any other: where windows would reach over the ends of src. From vector `begin` on.
+void shuffle_carefully(const ShuffleProgram& program, char* dst, const char* src, int64_t bytes, int64_t begin = 0) {
   const int64_t vectors = ceil_div(bytes, program.width);
-  for (int64_t pick = 0; pick < vectors * program.depth; ++pick) {
+  for (int64_t pick = begin * program.depth; pick < vectors * program.depth; ++pick) {
     const int64_t first = pick / program.depth * program.width;
     for (int64_t i = 0; i < std::min<int64_t>(program.width, bytes - first); ++i)
       if (program.masks[static_cast<size_t>(pick)] >> i & 1)
@@ -249,7 +249,7 @@ class Shuffle final : public Kernel {
       return run_freely(run);
     }
     if (highest - lowest <= most_end) return run_copied(run, place, {lowest, highest});
-    if (run.periods == 1) return run_carefully(run, base + place);
+    if (run.periods == 1) return run_carefully(run, base, place);
     const int64_t half = run.periods / 2;
     ShuffleRun part = run;
     part.periods = half;
@@ -272,12 +272,29 @@ class Shuffle final : public Kernel {
     run.src = base + place;
     run_freely(run);
   }
-  // One period, where its windows would reach over the ends of src.
-  void run_carefully(const ShuffleRun& run, const char* src) const {
+  // One period, where some of its windows would reach over the ends of src.
+  void run_carefully(ShuffleRun run, const char* base, int64_t place) const {
+    const ShuffleProgram& program = schedule_.program;
     const auto skew = static_cast<size_t>(run.skew);
-    if (run.carry != nullptr && !run.begins) std::memcpy(run.dst - skew, run.carry, skew);
-    shuffle_carefully(schedule_.program, run.dst, src, run.dst_step - schedule_.program.gap);
-    if (run.carry != nullptr) std::memcpy(run.carry, run.dst + run.dst_step - skew, skew);
+    const int64_t bytes = run.dst_step - program.gap;
+    run.src = base + place;
+    if (run.carry == nullptr) {
+      run.vectors = safe_vectors(place, ceil_div(bytes, program.width));
+      if (run.vectors > 0) kernels_.run(program, run);
+      return shuffle_carefully(program, run.dst, run.src, bytes, run.vectors);
+    }
+    if (!run.begins) std::memcpy(run.dst - skew, run.carry, skew);
+    shuffle_carefully(program, run.dst, run.src, bytes);
+    std::memcpy(run.carry, run.dst + run.dst_step - skew, skew);
+  }
+  // The first of so many vectors whose windows all lie within src.
+  int64_t safe_vectors(int64_t place, int64_t vectors) const {
+    const ShuffleProgram& program = schedule_.program;
+    const auto is_safe = [&](int64_t offset) {
+      return place + offset >= readable_.begin && place + offset + program.width <= readable_.end;
+    };
+    const auto first = program.offsets.begin(), last = first + vectors * program.depth;
+    return (std::find_if_not(first, last, is_safe) - first) / program.depth;
   }
 
   static constexpr int64_t most_end = 4 << 10;  // longer ones are made byte by byte

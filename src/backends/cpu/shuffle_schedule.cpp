@@ -260,13 +260,26 @@ int64_t room_around(const ShuffleSchedule& schedule) {
   return schedule.span.end - schedule.span.begin + line_bytes + 2 * room <= most_copied ? room : 0;
 }
 
-// Else the ends of src are moved byte by byte. Where every row reads all of src, every row pays for that: with few periods
-// it would be most of the work.
-bool repeats_ends(const RearrangePlan& plan, const View& view) {
-  constexpr int64_t least_periods = 32;
+// How far the windows of a row reach beyond the bytes that it is made of, at most.
+int64_t overreach(const RearrangePlan& plan, const View& view, const ShuffleProgram& program) {
+  ByteRange own{0, plan.atom_bytes};
+  for (int i = view.level; i < plan.depth; ++i) {
+    const int64_t distance = (plan.loops[i].extent - 1) * plan.loops[i].src_step;
+    (distance < 0 ? own.begin : own.end) += distance;
+  }
   const Loop& along = plan.loops[view.level];
-  const bool repeated = view.level > 0 && std::all_of(plan.loops, plan.loops + view.level,
-                                                      [](const Loop& loop) { return loop.src_step == 0; });
+  const int64_t last = (along.extent - 1) / view.blocks * view.blocks * along.src_step;
+  return std::max({own.begin - std::min<int64_t>(last, 0) - program.reach_begin, std::max<int64_t>(last, 0) + program.reach_end - own.end, int64_t{0}});
+}
+
+// Else the ends of src are moved byte by byte. Where rows begin so near to each other that many reach over them, it would be most
+// of the work, unless rows are long.
+bool repeats_ends(const RearrangePlan& plan, const View& view, const ShuffleProgram& program) {
+  constexpr int64_t least_periods = 32, least_apart = 4;
+  const Loop& along = plan.loops[view.level];
+  int64_t distance = 0;  // of the first and the last row
+  for (int i = 0; i < view.level; ++i) distance += (plan.loops[i].extent - 1) * magnitude(plan.loops[i].src_step);
+  const bool repeated = view.level > 0 && distance < least_apart * overreach(plan, view, program);
   return repeated && along.src_step != 0 && along.extent < least_periods * view.blocks;
 }
 
@@ -298,7 +311,7 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   if (schedule.streamed) schedule.ahead = ahead_of(schedule, view.blocks);
   schedule.span = src_range(plan);
   schedule.room = room_around(schedule);
-  if (schedule.room == 0 && repeats_ends(plan, view)) return std::nullopt;
+  if (schedule.room == 0 && repeats_ends(plan, view, schedule.program)) return std::nullopt;
   schedule.strip = std::min(schedule.near.extent, most_strip);
   schedule.side_by_side = is_side_by_side(plan, view, policy, width);
   schedule.piece = choose_piece(schedule, threads_for(moved_bytes(plan), policy));

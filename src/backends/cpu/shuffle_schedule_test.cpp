@@ -116,8 +116,8 @@ TEST(ShuffleSchedule, EveryByteOnceInShapesThatItIsFor) {
        {"rearrange u8 40x3x10x4 perm=0,1,3,2", "rearrange f16 900x2 src=2,-1", "rearrange f16 50x110 src=110,0",
         "rearrange f64 20x4x3 src=12,3,0", "rearrange f32 10x2x30x2x4 src=120,0,4,0,1", "rearrange u8 9x2x40x2x3 src=120,0,3,0,1",
         "rearrange f32 300x7 src=8,1", "rearrange u8 400x9 src=12,1", "rearrange f32 103x25 src=32,1",
-        "rearrange f32 4x309 perm=1,0", "rearrange u8 8x2x2x550 perm=2,1,3,0", "rearrange f16 5x401 perm=1,0",
-        "rearrange f32 200x20x5 perm=1,0,2", "rearrange f16 200x20x30 perm=1,0,2", "rearrange u8 90x31 src=31,-1", "rearrange f32 100x7 dst=8,1", "rearrange u8 50x11 dst=19,1 src=11,-1", "rearrange u8 70x70 src=0,1", "rearrange f32 30x75 src=1,0"})
+        "rearrange f32 4x309 perm=1,0", "rearrange u8 8x20x32x550 perm=2,1,3,0", "rearrange f16 5x401 perm=1,0",
+        "rearrange f32 256x40x5 perm=1,0,2", "rearrange f16 256x20x30 perm=1,0,2", "rearrange u8 90x31 src=31,-1", "rearrange f32 100x7 dst=8,1", "rearrange u8 50x11 dst=19,1 src=11,-1", "rearrange u8 70x70 src=0,1", "rearrange f32 30x75 src=1,0"})
     for (const int width : {16, 64}) {
       EXPECT_TRUE(expect_lawful(harness::parse_rearrange(text), width) || width == 16) << text;
       ASSERT_FALSE(HasFailure());
@@ -156,7 +156,9 @@ TEST(ShuffleSchedule, DeclinesWhatIsNotForIt) {
         "rearrange f16 32x1024x16x256 perm=0,2,1,3", "rearrange f16 3105x46x4x20 src=1,3105,2856600,0", "rearrange f64 8x1000000 perm=1,0", "rearrange f32 4096x4096",
         // Every word has a window of its own, blocks are shorter than 17 bytes, or rows have few periods.
         "rearrange f64 848x32x32x3 src=1024,1,32,868352", "rearrange f32 998848x4x3 src=1,998848,3995400", "rearrange u8 3000x1000x7 perm=1,0,2",
-        "rearrange u8 421x3535x35 perm=1,0,2"})
+        "rearrange u8 421x3535x35 perm=1,0,2",
+        // Every row reaches over the end of src, which would be moved byte by byte.
+        "rearrange f32 464x119x3 src=1,480,0", "rearrange f32 175x22x7x9 src=7,1225,1,0", "rearrange f16 424x5x32x6 src=1,14080,440,0"})
     EXPECT_FALSE(schedule_of(text)) << text;
 }
 
