@@ -30,7 +30,7 @@ constexpr Command commands[] = {
       run on a device and compare every byte with the naive reference (gemm: with its error bound)
 )"},
     {"bench", run_bench, R"(
-  infini bench [SUITE | "PROBLEM"...]
+  infini bench [SUITE | "PROBLEM"...]    (a suite also as --suite SUITE)
       measure against a copy of the same bytes in the same run; the suites cpu, cpu_medium and
       cpu_small also against NumPy and PyTorch, where python3 has them
   infini bench --op gemm [SUITE | "PROBLEM"...]

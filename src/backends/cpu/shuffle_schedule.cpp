@@ -213,6 +213,15 @@ bool needs_many(const RearrangePlan& plan, const View& view, const Policy& polic
   return is_word(word) && many && (make_block_schedule(plan, policy) || make_tile_schedule(plan, policy));
 }
 
+// In the cache a vector of more than two windows takes longer than its part of a tile, if that has long rows and columns.
+bool is_cached_tile(const RearrangePlan& plan, const View& view, const Policy& policy) {
+  constexpr int most_near_windows = 2;
+  constexpr int64_t least_columns = 256;  // bytes
+  if (view.cost.depth <= most_near_windows || beyond_caches(plan, policy)) return false;
+  const auto tiles = make_tile_schedule(plan, policy);
+  return tiles && tiles->row_count * tiles->word >= line_bytes && tiles->column_count * tiles->word >= least_columns;
+}
+
 // Long runs of words and long rows of whole lines, which have kernels of their own; see line_schedule.h.
 // Shorter ones only where no period ends with a vector.
 bool is_line(const RearrangePlan& plan, int width) {
@@ -289,7 +298,7 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, 
   if (plan.depth == 0 || plan.atom_bytes > most_block_bytes || is_line(plan, width)) return std::nullopt;
   const View view = best_view(plan, policy, width);
   if (view.cycles * width / line_bytes > limit_of(width)) return std::nullopt;
-  if (is_tile(plan, view) || needs_many(plan, view, policy, width)) return std::nullopt;
+  if (is_tile(plan, view) || is_cached_tile(plan, view, policy) || needs_many(plan, view, policy, width)) return std::nullopt;
   ShuffleSchedule schedule;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
