@@ -130,7 +130,7 @@ void GemmBench::measure(const std::string& name, const std::string& text) {
     row.peers.push_back({peers[i]->name(), side.median(), times_as_long(side, sides[0])});
   }
   const double arithmetic = row.flops / limits.flops_per_second, memory = row.bytes / limits.bytes_per_second;
-  row.byte_bound = memory > arithmetic && row.bytes > in_caches;
+  row.byte_bound = memory > arithmetic && rotates;  // what stays in the caches is not bound by memory
   row.limit_seconds = row.byte_bound ? memory : arithmetic;
   print_row(row);
   rows_.push_back(std::move(row));
