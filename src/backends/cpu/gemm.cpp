@@ -7,14 +7,15 @@
 #include "contract/candidate.h"
 
 namespace infini::cpu {
-namespace {
-
-constexpr auto any = [](const infini::Device&, const GemmPlan&) { return true; };
 
 #if !defined(__x86_64__)
 bool fits_amx(const GemmPlan&) { return false; }
 std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan&) { return nullptr; }
 #endif
+
+namespace {
+
+constexpr auto any = [](const infini::Device&, const GemmPlan&) { return true; };
 
 constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
     {"sweep", [](const infini::Device&, const GemmPlan& plan) { return prefers_sweep(plan) && !fits_amx(plan); }, make_sweep},
