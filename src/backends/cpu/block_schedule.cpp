@@ -17,7 +17,7 @@ using Axis = BlockSchedule::Axis;
 constexpr int64_t least_src_run = 16;  // of fewer bytes most of what is fetched for a block would not belong to it
 constexpr int64_t whole_bytes = 2048;  // runs that are better whole than in parts
 constexpr int64_t most_atom = 256;     // longer ones are copied
-constexpr int64_t least_cached = 64 << 10, lane_bytes = 16;
+constexpr int64_t least_cached = 64 << 10;  // bytes that are worth blocks in the cache
 
 // The axes, as indices, that form one run on a side, innermost first; `gap`: bytes that may lie between its parts.
 template <int64_t Loop::*step>
@@ -37,6 +37,17 @@ std::vector<size_t> chain(const std::vector<Axis>& axes, int64_t word, int64_t g
 // Tiles of rows and columns do as well where their lines are put together without a buffer, from rows of whole lines.
 bool suits(const TileSchedule& tiles) {
   return tiles.store == TileSchedule::Store::streamed && tiles.column_count * tiles.word >= line_bytes;
+}
+
+// Rows that fill no line, or columns that fill no lane: tiles of them move little at a time, even in the cache.
+bool is_slim(const TileSchedule& tiles) {
+  return tiles.row_count * tiles.word < line_bytes || tiles.column_count * tiles.word < lane_bytes;
+}
+
+bool is_for_others(const RearrangePlan& plan, const Policy& policy) {
+  const auto tiles = make_tile_schedule(plan, policy);
+  if (beyond_caches(plan, policy)) return tiles && suits(*tiles);
+  return moved_bytes(plan) < least_cached || (tiles && !is_slim(*tiles));
 }
 
 int64_t volume(const std::vector<Axis>& axes) {
@@ -113,11 +124,6 @@ std::vector<Axis> in_order(const std::vector<Axis>& axes, const std::vector<size
   return ordered;
 }
 
-// Rows that fill no line, or columns that fill no lane: tiles of them move little at a time, even in the cache.
-bool is_slim(const TileSchedule& tiles) {
-  return tiles.row_count * tiles.word < line_bytes || tiles.column_count * tiles.word < lane_bytes;
-}
-
 }  // namespace
 
 int64_t run_pitch(int64_t run) {
@@ -126,9 +132,7 @@ int64_t run_pitch(int64_t run) {
 }
 
 std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, const Policy& policy) {
-  if (plan.depth < 2 || plan.atom_bytes > most_atom) return std::nullopt;
-  const auto tiles = make_tile_schedule(plan, policy);
-  if (beyond_caches(plan, policy) ? tiles && suits(*tiles) : moved_bytes(plan) < least_cached || (tiles && !is_slim(*tiles))) return std::nullopt;
+  if (plan.depth < 2 || plan.atom_bytes > most_atom || is_for_others(plan, policy)) return std::nullopt;
   BlockSchedule schedule;
   schedule.word = plan.atom_bytes;
   schedule.dst_offset = plan.dst_offset;

@@ -65,7 +65,7 @@ bool is_small(const infini::Device&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_direct(const infini::Device&, const GemmPlan& plan);
 // The matrix unit is there, permitted, and computed a trial product rightly; found out once. Only on x86.
 bool amx_works();
-bool fits_amx(const GemmPlan& plan);
+bool fits_amx(const GemmPlan& plan);  // elsewhere nothing does
 std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan& plan);
 // Few rows against columns that are contiguous along a long k: dot products are faster than tiles.
 bool prefers_dots(const GemmPlan& plan);

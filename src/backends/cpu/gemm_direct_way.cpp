@@ -123,9 +123,7 @@ bool is_small(const infini::Device& device, const GemmPlan& original) {
   const GemmPlan plan = way.swapped ? transposed(original) : original;
   const int64_t bytes = is_f64(plan) ? sizeof(double) : sizeof(float);
   const int64_t a_bytes = plan.m * plan.k * bytes, b_bytes = plan.k * plan.n * bytes;
-#if defined(__x86_64__)
   if (way.packs_a && fits_amx(original)) return false;
-#endif
   if (way.packs_a && a_bytes > most_widened_a) return false;
   if (prefers_dots(original) || (b_bytes > most_near_bytes && is_skinny(device, original))) return false;
   if (plan.k > short_k && plan.a.col_step != dtype_bytes(plan.a.dtype) && a_bytes > most_turned_a) return false;

@@ -11,7 +11,6 @@ namespace {
 
 using Store = TileSchedule::Store;
 
-constexpr int64_t lane_bytes = 16;    // that are read of a row at least
 constexpr int64_t most_small = 256;  // rows or columns
 
 class Tiles final : public Kernel {

@@ -12,6 +12,7 @@
 namespace infini::cpu {
 
 constexpr int64_t line_bytes = 64;
+constexpr int64_t lane_bytes = 16;  // that are read of a row at least
 
 // Bytes of each row in a tile of pairs of lines: 64 lines in all, but at least two of each row.
 constexpr int paired_width(int word) { return word <= 4 ? 128 : 32 * word; }
