@@ -53,7 +53,8 @@ void divide(size_t bytes, int threads, Body body) {
   const auto pages = static_cast<int64_t>((bytes + page - 1) / page);
   cpu::parallel_for(pages, bytes < (256u << 10) ? 1 : threads, [&](int64_t begin, int64_t end) {
     const size_t from = static_cast<size_t>(begin) * page;
-    const size_t to = static_cast<size_t>(end) * page < bytes ? static_cast<size_t>(end) * page : bytes;
+    const size_t to =
+        static_cast<size_t>(end) * page < bytes ? static_cast<size_t>(end) * page : bytes;
     body(from, to - from);
   });
 }

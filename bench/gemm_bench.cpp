@@ -18,8 +18,10 @@
 namespace infini::bench {
 namespace {
 
-constexpr double threads_calm_down = 0.03;  // seconds after which a library's threads no longer spin
-constexpr double threads_wake_up = 0.008;   // and after which ours are all at work again, at full speed
+constexpr double threads_calm_down =
+    0.03;  // seconds after which a library's threads no longer spin
+constexpr double threads_wake_up =
+    0.008;  // and after which ours are all at work again, at full speed
 constexpr int64_t beyond_caches = int64_t{256} << 20;  // operands are rotated through this much
 constexpr int64_t in_caches = 1 << 20;                 // of these bytes memory is not the limit
 
@@ -59,9 +61,10 @@ std::string verify(const harness::GemmProblem& problem) {
 }
 
 void print_header(const GemmLimits& limits, infiniDtype_t dtype) {
-  std::printf("\n%s: at most %.4g GFLOP/s and %.4g GB/s here\n%-31s %8s %7s %6s %6s %9s %6s  %-10s %s\n",
-              dtype_name(dtype), limits.flops_per_second * 1e-9, limits.bytes_per_second * 1e-9,
-              "case", "GFLOP/s", "GB/s", "bound", "of it", "best peer", "ratio", "candidate", "peers");
+  std::printf(
+      "\n%s: at most %.4g GFLOP/s and %.4g GB/s here\n%-31s %8s %7s %6s %6s %9s %6s  %-10s %s\n",
+      dtype_name(dtype), limits.flops_per_second * 1e-9, limits.bytes_per_second * 1e-9, "case",
+      "GFLOP/s", "GB/s", "bound", "of it", "best peer", "ratio", "candidate", "peers");
 }
 
 void print_row(const GemmRow& row) {
@@ -96,8 +99,11 @@ void GemmBench::measure(const std::string& name, const std::string& text) {
   const Gemm op(device, problem.c, problem.a, problem.b);
   require(op.kernel() != nullptr, INFINI_STATUS_BAD_PARAM, name, ": nothing to measure");
   const GemmLimits& limits = limits_for(problem.a.dtype);
-  GemmRow row{.name = name, .problem = text, .device = device_kind_name(device.kind()),
-              .candidate = op.kernel()->candidate(), .flops = harness::flops(problem),
+  GemmRow row{.name = name,
+              .problem = text,
+              .device = device_kind_name(device.kind()),
+              .candidate = op.kernel()->candidate(),
+              .flops = harness::flops(problem),
               .bytes = harness::compulsory_bytes(problem)};
   if (options_.verify) {
     const std::string wrong = verify(problem);
@@ -106,8 +112,9 @@ void GemmBench::measure(const std::string& name, const std::string& text) {
   }
   // A large b that is used once per call is a weight: it must come from memory.
   const auto b_bytes = byte_range(problem.b).end - byte_range(problem.b).begin;
-  const bool rotates = row.bytes / limits.bytes_per_second > 0.3 * row.flops / limits.flops_per_second &&
-                       b_bytes > in_caches;
+  const bool rotates =
+      row.bytes / limits.bytes_per_second > 0.3 * row.flops / limits.flops_per_second &&
+      b_bytes > in_caches;
   const int64_t copies = rotates ? std::max<int64_t>(1, beyond_caches / b_bytes) : 1;
   Rotation a(device, problem.a, 1), b(device, problem.b, copies), c(device, problem.c, 1);
   a.fill(device, problem.a.dtype);
@@ -117,20 +124,26 @@ void GemmBench::measure(const std::string& name, const std::string& text) {
   const Memory workspace(device, bytes + 1);
   std::vector<Side> sides;
   sides.push_back({[&] {
-    op.run(workspace.get(), bytes, c.next(), a.next(), b.next(), problem.alpha, problem.beta, nullptr);
+    op.run(workspace.get(), bytes, c.next(), a.next(), b.next(), problem.alpha, problem.beta,
+           nullptr);
   }});
   std::vector<std::unique_ptr<GemmPeer>> peers;
   if (device.kind() == INFINI_DEVICE_CPU) peers = gemm_peers(problem);
-  for (const auto& peer : peers) sides.push_back({[&] { peer->run(c.next(), a.next(), b.next()); }});
-  if (peers.empty()) bench::measure(device, sides, options_.seconds);
-  else bench::measure(device, sides, options_.seconds, threads_wake_up, threads_calm_down);
+  for (const auto& peer : peers)
+    sides.push_back({[&] { peer->run(c.next(), a.next(), b.next()); }});
+  if (peers.empty())
+    bench::measure(device, sides, options_.seconds);
+  else
+    bench::measure(device, sides, options_.seconds, threads_wake_up, threads_calm_down);
   row.seconds = sides[0].median();
   for (size_t i = 0; i < peers.size(); ++i) {
     const Side& side = sides[i + 1];
     row.peers.push_back({peers[i]->name(), side.median(), times_as_long(side, sides[0])});
   }
-  const double arithmetic = row.flops / limits.flops_per_second, memory = row.bytes / limits.bytes_per_second;
-  row.byte_bound = memory > arithmetic && rotates;  // what stays in the caches is not bound by memory
+  const double arithmetic = row.flops / limits.flops_per_second,
+               memory = row.bytes / limits.bytes_per_second;
+  row.byte_bound =
+      memory > arithmetic && rotates;  // what stays in the caches is not bound by memory
   row.limit_seconds = row.byte_bound ? memory : arithmetic;
   print_row(row);
   rows_.push_back(std::move(row));
@@ -150,15 +163,14 @@ void GemmBench::write_json(const std::string& path) const {
   file << "{\"version\": \"" << infiniVersionString() << "\", \"rows\": [";
   for (size_t i = 0; i < rows_.size(); ++i) {
     const GemmRow& row = rows_[i];
-    file << (i ? ",\n" : "\n") << " {\"name\": \"" << row.name << "\", \"problem\": \"" << row.problem
-         << "\", \"device\": \"" << row.device << "\", \"candidate\": \"" << row.candidate
-         << "\", \"gflops\": " << row.flops / row.seconds * 1e-9 << ", \"seconds\": " << row.seconds
-         << ", \"peer_seconds\": {";
+    file << (i ? ",\n" : "\n") << " {\"name\": \"" << row.name << "\", \"problem\": \""
+         << row.problem << "\", \"device\": \"" << row.device << "\", \"candidate\": \""
+         << row.candidate << "\", \"gflops\": " << row.flops / row.seconds * 1e-9
+         << ", \"seconds\": " << row.seconds << ", \"peer_seconds\": {";
     for (size_t j = 0; j < row.peers.size(); ++j)
       file << (j ? ", " : "") << "\"" << row.peers[j].name << "\": " << row.peers[j].seconds;
-    file << "}, \"of_limit\": "
-         << row.limit_seconds / row.seconds << ", \"verified\": " << (row.verified ? "true" : "false")
-         << "}";
+    file << "}, \"of_limit\": " << row.limit_seconds / row.seconds
+         << ", \"verified\": " << (row.verified ? "true" : "false") << "}";
   }
   file << "\n]}\n";
   file.close();

@@ -21,7 +21,7 @@ struct GemmRow {
   double flops = 0, bytes = 0, seconds = 0;
   std::vector<PeerTime> peers = {};
   const PeerTime* best_peer() const;  // null: no peer
-  double limit_seconds = 0;              // the larger of the arithmetic and the memory time
+  double limit_seconds = 0;           // the larger of the arithmetic and the memory time
   bool byte_bound = false, verified = true;
 };
 

@@ -72,10 +72,12 @@ double amx_flops(Device& device) {
   constexpr int64_t groups = 8, products = 2000;
   const int threads = thread_count();
   const auto run = [&] {
-    alignas(64) static thread_local uint16_t a[2 * groups * tile_elements], b[2 * panel_elements(groups)];
+    alignas(64) static thread_local uint16_t a[2 * groups * tile_elements],
+        b[2 * panel_elements(groups)];
     alignas(64) static thread_local float sums[block_elements];
     constexpr int64_t tile_bytes = 2 * tile_elements;
-    const Strips strips{reinterpret_cast<const char*>(a), 2 * group, tile_bytes, groups * tile_bytes};
+    const Strips strips{reinterpret_cast<const char*>(a), 2 * group, tile_bytes,
+                        groups * tile_bytes};
     configure();
     for (int64_t i = 0; i < products; ++i) multiply({strips, b, groups, true, true, false, sums});
     release();

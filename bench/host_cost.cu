@@ -136,7 +136,8 @@ void rearrange_tiny() {
   check(cudaStreamCreate(&stream), "stream");
   std::vector<Side> sides;
   sides.push_back({"empty kernel", [&] { nothing<<<1, 32, 0, stream>>>(); }});
-  sides.push_back({"infiniopRearrange", [&] { check(infiniopRearrange(rearrange, y, x, stream), "run"); }});
+  sides.push_back(
+      {"infiniopRearrange", [&] { check(infiniopRearrange(rearrange, y, x, stream), "run"); }});
   std::printf("f32 3x3, transposed\n");
   measure(sides);
 }
@@ -145,5 +146,6 @@ void rearrange_tiny() {
 
 int main() {
   rearrange_tiny();
-  for (const size_t n : {size_t{8}, size_t{128}, size_t{512}, size_t{1024}, size_t{2048}}) compare(n);
+  for (const size_t n : {size_t{8}, size_t{128}, size_t{512}, size_t{1024}, size_t{2048}})
+    compare(n);
 }

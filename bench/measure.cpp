@@ -39,7 +39,8 @@ double Side::median() const { return median_of(samples); }
 
 double times_as_long(const Side& other, const Side& side) {
   std::vector<double> ratios;
-  for (size_t i = 0; i < side.samples.size(); ++i) ratios.push_back(other.samples[i] / side.samples[i]);
+  for (size_t i = 0; i < side.samples.size(); ++i)
+    ratios.push_back(other.samples[i] / side.samples[i]);
   return median_of(std::move(ratios));
 }
 

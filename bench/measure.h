@@ -42,6 +42,7 @@ double times_as_long(const Side& other, const Side& side);
 // `settle` seconds of every turn run before its sample and do not count. `idle` seconds nothing runs before them: the
 // threads of another library spin for a while after its last call, and where there is no processor left for one of ours,
 // it may share that of another for all of the turn.
-void measure(Device& device, std::vector<Side>& sides, double seconds, double settle = 0, double idle = 0);
+void measure(Device& device, std::vector<Side>& sides, double seconds, double settle = 0,
+             double idle = 0);
 
 }  // namespace infini::bench

@@ -33,7 +33,9 @@ bool stays_in_cache(const Device& device, int64_t bytes) {
 Row make_row(const std::string& name, const std::string& text, const Rearrange& op, bool verify) {
   const RearrangePlan plan = op.plan();
   require(op.kernel() != nullptr, INFINI_STATUS_BAD_PARAM, name, ": nothing to measure");
-  Row row{.name = name, .problem = text, .device = device_kind_name(op.device().kind()),
+  Row row{.name = name,
+          .problem = text,
+          .device = device_kind_name(op.device().kind()),
           .candidate = op.kernel()->candidate(),
           .bytes = moved_bytes(plan) + distinct_source_bytes(plan)};
   if (verify && moved_bytes(plan) <= verify_limit) {
@@ -49,14 +51,14 @@ Row make_row(const std::string& name, const std::string& text, const Rearrange& 
 }
 
 // Plain copies of `bytes`: the system's and, on a processor, one that streams.
-void add_copies(std::vector<Side>& sides, Device& device, char* to, const char* from, size_t bytes) {
+void add_copies(std::vector<Side>& sides, Device& device, char* to, const char* from,
+                size_t bytes) {
   if (device.kind() == INFINI_DEVICE_CPU) {
     sides.push_back({[=] { memcpy_copy(to, from, bytes, thread_count()); }});
     sides.push_back({[=] { streaming_copy(to, from, bytes, thread_count()); }});
   } else {
-    sides.push_back({[=, &device] {
-      device.copy_async(to, from, bytes, INFINIRT_MEMCPY_D2D, nullptr);
-    }});
+    sides.push_back(
+        {[=, &device] { device.copy_async(to, from, bytes, INFINIRT_MEMCPY_D2D, nullptr); }});
   }
 }
 
@@ -67,7 +69,8 @@ Row measure_once(const std::string& name, const std::string& text, const Options
   Row row = make_row(name, text, op, options.verify);
   const auto dst = dst_range(op.plan()), src = src_range(op.plan());
   const size_t half = static_cast<size_t>(row.bytes) / 2;  // a copy moves each byte twice
-  const Memory to(device, std::max(extent_of(dst) + 64, half)), from(device, std::max(extent_of(src) + 64, half));
+  const Memory to(device, std::max(extent_of(dst) + 64, half)),
+      from(device, std::max(extent_of(src) + 64, half));
   std::vector<Side> sides;
   sides.push_back({[&] {
     op.run(to.get() - dst.begin + problem.dst_at % 64, from.get() - src.begin + problem.src_at % 64,

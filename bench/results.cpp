@@ -57,13 +57,15 @@ void Results::write_json(const std::string& path) const {
        << ", \"mean_ratio\": " << mean_ratio() << ", \"rows\": [";
   for (size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
-    file << (i ? ",\n" : "\n") << " {\"name\": " << quoted(row.name) << ", \"problem\": "
-         << quoted(row.problem) << ", \"device\": " << quoted(row.device) << ", \"candidate\": "
-         << quoted(row.candidate) << ", \"bytes\": " << row.bytes << ", \"seconds\": " << row.seconds
-         << ", \"gb_per_second\": " << row.gb_per_second() << ", \"limit\": " << quoted(row.limit)
-         << ", \"limit_gb_per_second\": " << row.limit_gb_per_second() << ", \"ratio\": "
-         << row.ratio << ", \"allowed\": " << row.allowed << ", \"scaling\": " << row.scaling << ", \"limit_scaling\": "
-         << row.limit_scaling << ", \"verified\": " << (row.verified ? "true" : "false") << "}";
+    file << (i ? ",\n" : "\n") << " {\"name\": " << quoted(row.name)
+         << ", \"problem\": " << quoted(row.problem) << ", \"device\": " << quoted(row.device)
+         << ", \"candidate\": " << quoted(row.candidate) << ", \"bytes\": " << row.bytes
+         << ", \"seconds\": " << row.seconds << ", \"gb_per_second\": " << row.gb_per_second()
+         << ", \"limit\": " << quoted(row.limit)
+         << ", \"limit_gb_per_second\": " << row.limit_gb_per_second()
+         << ", \"ratio\": " << row.ratio << ", \"allowed\": " << row.allowed
+         << ", \"scaling\": " << row.scaling << ", \"limit_scaling\": " << row.limit_scaling
+         << ", \"verified\": " << (row.verified ? "true" : "false") << "}";
   }
   file << "\n]}\n";
   file.close();
@@ -83,8 +85,8 @@ void print_row(const Row& row) {
   if (row.allowed < worth_saying)
     std::snprintf(allowed, sizeof allowed, "  (whole lines allow %.2f)", row.allowed);
   std::printf("%-32s %9.2f %9.2f %9.2f %6.2f  %s%s%s%s\n", row.name.c_str(),
-              static_cast<double>(row.bytes) * 1e-6, row.gb_per_second(),
-              row.limit_gb_per_second(), row.ratio, scaling, row.candidate.c_str(), allowed,
+              static_cast<double>(row.bytes) * 1e-6, row.gb_per_second(), row.limit_gb_per_second(),
+              row.ratio, scaling, row.candidate.c_str(), allowed,
               row.verified ? "" : "  WRONG RESULT");
   std::fflush(stdout);
 }

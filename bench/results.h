@@ -14,8 +14,9 @@ struct Row {
   double limit_seconds = 0;  // median of a copy that moves as many bytes
   std::string limit;         // which copy that was
   double ratio = 0;          // of the speed of that copy, median over the turns
-  double allowed = 1;        // the ratio that whole lines of memory allow: the copy's bytes by those that must move
-  bool verified = true;      // false only when a comparison failed
+  double allowed =
+      1;  // the ratio that whole lines of memory allow: the copy's bytes by those that must move
+  bool verified = true;  // false only when a comparison failed
   // One thread's time by that of all of them, ours and the copy's; 0: not measured.
   double scaling = 0, limit_scaling = 0;
   double gb_per_second() const { return static_cast<double>(bytes) / seconds * 1e-9; }

@@ -105,8 +105,8 @@ void bench_graph(const char* name, const char* matrices, const Work& chain, int 
   const auto graph = context::stopGraphRecording();
   const double eager = median_ns(calls, chain) / 1000;
   const double replay = median_ns(calls, [&] { graph->run(); }) / 1000;
-  std::printf("%-24s %-11s eager %9.2f us   replay %9.2f us   ratio %.3f\n", name, matrices,
-              eager, replay, replay / eager);
+  std::printf("%-24s %-11s eager %9.2f us   replay %9.2f us   ratio %.3f\n", name, matrices, eager,
+              replay, replay / eager);
 }
 
 void bench_calls(const Device& device, int calls) {

@@ -28,9 +28,9 @@ void run_on_device(const RearrangeProblem& problem, void* dst, const void* src,
   require_success(infiniopCreateHandle(&objects.handle), "infiniopCreateHandle");
   objects.dst = describe(problem.dst);
   objects.src = describe(problem.src);
-  require_success(infiniopCreateRearrangeDescriptor(objects.handle, &objects.desc, objects.dst,
-                                                    objects.src),
-                  "infiniopCreateRearrangeDescriptor");
+  require_success(
+      infiniopCreateRearrangeDescriptor(objects.handle, &objects.desc, objects.dst, objects.src),
+      "infiniopCreateRearrangeDescriptor");
   require_success(infiniopRearrange(objects.desc, dst, src, stream), "infiniopRearrange");
   require_success(infinirtStreamSynchronize(stream), "infinirtStreamSynchronize");
 }

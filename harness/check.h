@@ -16,6 +16,7 @@ struct Verdict {
 
 // Compares dst with the reference, and sees that no byte outside dst's elements and none of src
 // changed. Uses the calling thread's current device. `stream` may be null.
-Verdict check(const RearrangeProblem& problem, uint64_t seed = 1, infinirtStream_t stream = nullptr);
+Verdict check(const RearrangeProblem& problem, uint64_t seed = 1,
+              infinirtStream_t stream = nullptr);
 
 }  // namespace infini::harness

@@ -17,7 +17,9 @@ namespace {
 
 constexpr double most_work = 3e7;  // multiply-adds of the reference; beyond, elements are sampled
 
-int64_t extent(const Layout& x, int dim) { return dim == 0 && x.rank == 2 ? 1 : x.shape[dim + x.rank - 3]; }
+int64_t extent(const Layout& x, int dim) {
+  return dim == 0 && x.rank == 2 ? 1 : x.shape[dim + x.rank - 3];
+}
 
 // Values for every element. A broadcast element is written more than once; the last one stays.
 void fill_elements(const Layout& layout, char* base, GemmValues values, Random& random) {
@@ -87,7 +89,12 @@ class Judge {
  public:
   Judge(const GemmProblem& problem, const Image& a, const Image& b, const Image& before,
         std::vector<char>& after)
-      : p_(problem), a_(a), b_(b), before_(before), after_(after), u_(accumulator_roundoff(problem)) {}
+      : p_(problem),
+        a_(a),
+        b_(b),
+        before_(before),
+        after_(after),
+        u_(accumulator_roundoff(problem)) {}
 
   // Judges one element.
   void look_at(int64_t batch, int64_t row, int64_t col, GemmValues values, GemmVerdict& verdict) {
@@ -95,16 +102,16 @@ class Judge {
     char* place = after_.data() + offset;
     const char* old = before_.bytes.data() + offset;
     const bool multiplies = p_.alpha != 0;
-    const GemmElement element = multiplies
-                                    ? naive_gemm_element(p_, a_.data(), b_.data(), batch, row, col)
-                                    : GemmElement{};
+    const GemmElement element =
+        multiplies ? naive_gemm_element(p_, a_.data(), b_.data(), batch, row, col) : GemmElement{};
     const long double c = p_.beta == 0 ? 0 : read_element(p_.c.dtype, old);
     const long double expected = p_.alpha * element.product + p_.beta * c;
     const long double actual = read_element(p_.c.dtype, place);
     const bool good = values == GemmValues::integers
                           ? equals(actual, expected)
                           : within(actual, expected, element.magnitude, c, verdict);
-    if (!good && verdict.message.empty()) describe_failure(batch, row, col, actual, expected, verdict);
+    if (!good && verdict.message.empty())
+      describe_failure(batch, row, col, actual, expected, verdict);
   }
 
  private:
@@ -130,7 +137,8 @@ class Judge {
   void describe_failure(int64_t batch, int64_t row, int64_t col, long double actual,
                         long double expected, GemmVerdict& verdict) const {
     char text[200];
-    std::snprintf(text, sizeof text, "c[%lld,%lld,%lld] is %.9Lg, expected %.9Lg (error/bound %.3g)",
+    std::snprintf(text, sizeof text,
+                  "c[%lld,%lld,%lld] is %.9Lg, expected %.9Lg (error/bound %.3g)",
                   static_cast<long long>(batch), static_cast<long long>(row),
                   static_cast<long long>(col), actual, expected, verdict.error_over_bound);
     verdict.message = text;
@@ -152,7 +160,8 @@ void judge(const GemmProblem& p, GemmValues values, Judge& judge, Random& random
         for (int64_t j = 0; j < n; ++j) judge.look_at(b, i, j, values, verdict);
     return;
   }
-  const auto samples = static_cast<int64_t>(most_work / static_cast<double>(extent(p.a, 2) + 1)) + 4;
+  const auto samples =
+      static_cast<int64_t>(most_work / static_cast<double>(extent(p.a, 2) + 1)) + 4;
   for (int64_t s = 0; s < samples; ++s) {
     const bool corner = s < 4;
     judge.look_at(corner ? 0 : random.between(0, batch - 1),

@@ -13,7 +13,8 @@ namespace {
 
 constexpr auto bad = INFINI_STATUS_BAD_PARAM;
 constexpr const char* form =
-    "; expected: gemm DTYPE m=M n=N k=K [batch=B] [a_batch=1] [b_batch=1] [out=DTYPE] [a=STRIDES|t] "
+    "; expected: gemm DTYPE m=M n=N k=K [batch=B] [a_batch=1] [b_batch=1] [out=DTYPE] "
+    "[a=STRIDES|t] "
     "[b=STRIDES|t] [c=STRIDES|t] [alpha=X] [beta=X] [a_at=BYTES] [b_at=BYTES] [c_at=BYTES]";
 
 struct Parts {
@@ -52,7 +53,8 @@ Layout matrix(infiniDtype_t dtype, int64_t batch, int64_t rows, int64_t cols,
   if (batch >= 0) shape.push_back(static_cast<size_t>(batch));
   shape.insert(shape.end(), {static_cast<size_t>(rows), static_cast<size_t>(cols)});
   if (strides.empty()) return make_layout(dtype, shape.size(), shape.data(), nullptr);
-  const auto numbers = strides == "t" ? transposed_strides(dtype, shape) : parse_integers(strides, ',', what);
+  const auto numbers =
+      strides == "t" ? transposed_strides(dtype, shape) : parse_integers(strides, ',', what);
   const std::vector<ptrdiff_t> steps(numbers.begin(), numbers.end());
   require(steps.size() == shape.size(), bad, what, " has ", steps.size(), " strides for ",
           shape.size(), " dims");
@@ -83,10 +85,14 @@ void parse_word(std::string_view word, Parts& parts, GemmProblem& problem) {
       take_number(word, "c_at", problem.c_at) || take_text(word, "a", parts.a) ||
       take_text(word, "b", parts.b) || take_text(word, "c", parts.c))
     return;
-  if (take_key(word, "alpha", value)) problem.alpha = parse_float(value, "alpha");
-  else if (take_key(word, "beta", value)) problem.beta = parse_float(value, "beta");
-  else if (take_key(word, "out", value)) parts.out = parse_dtype(value);
-  else fail(bad, "\"", word, "\" is not understood", form);
+  if (take_key(word, "alpha", value))
+    problem.alpha = parse_float(value, "alpha");
+  else if (take_key(word, "beta", value))
+    problem.beta = parse_float(value, "beta");
+  else if (take_key(word, "out", value))
+    parts.out = parse_dtype(value);
+  else
+    fail(bad, "\"", word, "\" is not understood", form);
 }
 
 std::string strides_text(const char* key, const Layout& layout) {
@@ -110,12 +116,14 @@ bool is_gemm(std::string_view text) {
 
 GemmProblem parse_gemm(std::string_view text) {
   const auto words = split_words(text);
-  require(words.size() >= 2 && words[0] == "gemm", bad, "\"", text, "\" is not a whole gemm problem", form);
+  require(words.size() >= 2 && words[0] == "gemm", bad, "\"", text,
+          "\" is not a whole gemm problem", form);
   GemmProblem problem;
   Parts parts;
   parts.dtype = parts.out = parse_dtype(words[1]);
   for (size_t i = 2; i < words.size(); ++i) parse_word(words[i], parts, problem);
-  require(parts.m >= 0 && parts.n >= 0 && parts.k >= 0, bad, "\"", text, "\" lacks m, n or k", form);
+  require(parts.m >= 0 && parts.n >= 0 && parts.k >= 0, bad, "\"", text, "\" lacks m, n or k",
+          form);
   const auto batch_of = [&](int64_t own) { return own >= 0 ? own : parts.batch; };
   problem.c = matrix(parts.out, parts.batch, parts.m, parts.n, parts.c, "c");
   problem.a = matrix(parts.dtype, batch_of(parts.a_batch), parts.m, parts.k, parts.a, "a");

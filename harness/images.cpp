@@ -45,8 +45,8 @@ void fill(std::vector<char>& bytes, uint64_t seed) {
 
 DeviceImage::DeviceImage(const Image& image) : image_(image) {
   require_success(infinirtMalloc(&memory_, image.bytes.size()), "infinirtMalloc");
-  const infiniStatus_t copied = infinirtMemcpy(memory_, image.bytes.data(), image.bytes.size(),
-                                               INFINIRT_MEMCPY_H2D);
+  const infiniStatus_t copied =
+      infinirtMemcpy(memory_, image.bytes.data(), image.bytes.size(), INFINIRT_MEMCPY_H2D);
   if (copied == INFINI_STATUS_SUCCESS) return;
   const std::string why = infiniGetLastErrorString();
   infinirtFree(memory_);  // the destructor will not run
@@ -67,7 +67,8 @@ infiniopTensorDescriptor_t describe(const Layout& layout) {
   const std::vector<ptrdiff_t> strides(layout.strides, layout.strides + layout.rank);
   infiniopTensorDescriptor_t desc = nullptr;
   require_success(infiniopCreateTensorDescriptor(&desc, shape.size(), shape.data(), strides.data(),
-                                                 layout.dtype), "infiniopCreateTensorDescriptor");
+                                                 layout.dtype),
+                  "infiniopCreateTensorDescriptor");
   return desc;
 }
 

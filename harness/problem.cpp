@@ -28,7 +28,8 @@ Strides parse_strides(std::string_view text, size_t rank, const char* what) {
 }
 
 // perm: `shape` is the source's; both layouts get the result's shape.
-void apply_permutation(std::string_view text, infiniDtype_t dtype, std::vector<size_t>& shape, Strides& src) {
+void apply_permutation(std::string_view text, infiniDtype_t dtype, std::vector<size_t>& shape,
+                       Strides& src) {
   const auto axes = parse_integers(text, ',', "perm");
   auto sorted = axes;
   std::sort(sorted.begin(), sorted.end());
@@ -53,8 +54,7 @@ Layout layout(infiniDtype_t dtype, const std::vector<size_t>& shape, const Strid
 
 std::string strides_text(const char* key, const Layout& layout) {
   if (layout.rank == 0 || is_contiguous(layout)) return "";
-  return std::string(" ") + key + "=" +
-         join({layout.strides, layout.strides + layout.rank}, ',');
+  return std::string(" ") + key + "=" + join({layout.strides, layout.strides + layout.rank}, ',');
 }
 
 }  // namespace
@@ -62,7 +62,8 @@ std::string strides_text(const char* key, const Layout& layout) {
 RearrangeProblem parse_rearrange(std::string_view text) {
   const auto words = split_words(text);
   require(!words.empty() && words[0] == "rearrange", bad, "\"", text,
-          "\" is not a problem: those begin with rearrange or gemm, as in \"rearrange f32 2x3 perm=1,0\" or "
+          "\" is not a problem: those begin with rearrange or gemm, as in \"rearrange f32 2x3 "
+          "perm=1,0\" or "
           "\"gemm f32 m=2 n=3 k=4\"");
   require(words.size() >= 3, bad, "\"", text, "\" is not a whole rearrange problem", form);
   const infiniDtype_t dtype = dtype_from_name(words[1]);
@@ -72,23 +73,30 @@ RearrangeProblem parse_rearrange(std::string_view text) {
   Strides dst, src;
   for (size_t i = 3; i < words.size(); ++i) {
     std::string_view value;
-    if (take_key(words[i], "dst", value)) dst = parse_strides(value, shape.size(), "dst");
-    else if (take_key(words[i], "src", value)) src = parse_strides(value, shape.size(), "src");
-    else if (take_key(words[i], "perm", value)) apply_permutation(value, dtype, shape, src);
-    else if (take_key(words[i], "dst_at", value)) problem.dst_at = parse_integer(value, "dst_at");
-    else if (take_key(words[i], "src_at", value)) problem.src_at = parse_integer(value, "src_at");
-    else fail(bad, "\"", words[i], "\" is not understood", form);
+    if (take_key(words[i], "dst", value))
+      dst = parse_strides(value, shape.size(), "dst");
+    else if (take_key(words[i], "src", value))
+      src = parse_strides(value, shape.size(), "src");
+    else if (take_key(words[i], "perm", value))
+      apply_permutation(value, dtype, shape, src);
+    else if (take_key(words[i], "dst_at", value))
+      problem.dst_at = parse_integer(value, "dst_at");
+    else if (take_key(words[i], "src_at", value))
+      problem.src_at = parse_integer(value, "src_at");
+    else
+      fail(bad, "\"", words[i], "\" is not understood", form);
   }
-  require(problem.dst_at >= 0 && problem.dst_at < 4096 && problem.src_at >= 0 &&
-              problem.src_at < 4096, bad, "dst_at and src_at must be 0..4095");
+  require(
+      problem.dst_at >= 0 && problem.dst_at < 4096 && problem.src_at >= 0 && problem.src_at < 4096,
+      bad, "dst_at and src_at must be 0..4095");
   problem.dst = layout(dtype, shape, dst);
   problem.src = layout(dtype, shape, src);
   return problem;
 }
 
 std::string to_text(const RearrangeProblem& problem) {
-  std::string text = std::string("rearrange ") + dtype_name(problem.dst.dtype) + " " +
-                     shape_string(problem.dst);
+  std::string text =
+      std::string("rearrange ") + dtype_name(problem.dst.dtype) + " " + shape_string(problem.dst);
   text += strides_text("dst", problem.dst) + strides_text("src", problem.src);
   if (problem.dst_at) text += " dst_at=" + std::to_string(problem.dst_at);
   if (problem.src_at) text += " src_at=" + std::to_string(problem.src_at);

@@ -14,7 +14,8 @@ namespace {
 
 std::vector<size_t> shuffled(Random& random, std::vector<size_t> values) {
   for (size_t i = values.size(); i > 1; --i)
-    std::swap(values[i - 1], values[static_cast<size_t>(random.between(0, static_cast<int64_t>(i) - 1))]);
+    std::swap(values[i - 1],
+              values[static_cast<size_t>(random.between(0, static_cast<int64_t>(i) - 1))]);
   return values;
 }
 
@@ -23,7 +24,8 @@ std::vector<size_t> wide_shape(Random& random, int64_t elements) {
   std::vector<size_t> shape(static_cast<size_t>(random.between(2, 5)));
   for (size_t i = 0; i < shape.size(); ++i) {
     const int64_t room = std::max<int64_t>(elements, 1);
-    const int bits = static_cast<int>(random.between(0, std::bit_width(static_cast<uint64_t>(room)) - 1));
+    const int bits =
+        static_cast<int>(random.between(0, std::bit_width(static_cast<uint64_t>(room)) - 1));
     int64_t extent = std::min(random.between(int64_t{1} << bits, (int64_t{2} << bits) - 1), room);
     if (i + 1 == shape.size()) extent = room;  // the last takes what is left
     if (random.one_in(2) && extent > 16) extent -= extent % 16;
@@ -77,9 +79,7 @@ std::vector<ptrdiff_t> random_strides(Random& random, const std::vector<size_t>&
   return strides;
 }
 
-int64_t random_misalignment(Random& random) {
-  return random.one_in(3) ? random.between(0, 63) : 0;
-}
+int64_t random_misalignment(Random& random) { return random.one_in(3) ? random.between(0, 63) : 0; }
 
 // A dense source whose dims lie in memory in a random order; one in three has gaps between rows, one in ten of the
 // dims runs backwards or stands still.
@@ -94,7 +94,8 @@ std::vector<ptrdiff_t> source_strides(Random& random, const std::vector<size_t>&
     const int64_t kind = random.between(0, 19);
     strides[order[i]] = kind == 0 ? 0 : kind == 1 ? -step : step;
     if (kind != 0) step *= static_cast<ptrdiff_t>(shape[order[i]]);
-    if (padded && random.one_in(3)) step += static_cast<ptrdiff_t>(int64_t{1} << random.between(0, 6));
+    if (padded && random.one_in(3))
+      step += static_cast<ptrdiff_t>(int64_t{1} << random.between(0, 6));
   }
   return strides;
 }
@@ -126,7 +127,8 @@ RearrangeProblem random_problem(Random& random, const RandomShape& limits) {
 }
 
 RearrangeProblem random_dense_problem(Random& random, int64_t bytes) {
-  static constexpr infiniDtype_t types[] = {INFINI_DTYPE_U8, INFINI_DTYPE_F16, INFINI_DTYPE_F32, INFINI_DTYPE_F64};
+  static constexpr infiniDtype_t types[] = {INFINI_DTYPE_U8, INFINI_DTYPE_F16, INFINI_DTYPE_F32,
+                                            INFINI_DTYPE_F64};
   const infiniDtype_t dtype = types[random.between(0, 3)];
   auto shape = wide_shape(random, bytes / dtype_bytes(dtype));
   std::erase(shape, size_t{1});
@@ -138,7 +140,8 @@ RearrangeProblem random_dense_problem(Random& random, int64_t bytes) {
 RearrangeProblem random_wide_problem(Random& random, int64_t most) {
   RandomShape limits;
   limits.wide = true;
-  const int bits = static_cast<int>(random.between(16, std::bit_width(static_cast<uint64_t>(most)) - 2));
+  const int bits =
+      static_cast<int>(random.between(16, std::bit_width(static_cast<uint64_t>(most)) - 2));
   limits.max_elements = random.between(int64_t{1} << bits, int64_t{2} << bits);
   return random_problem(random, limits);
 }

@@ -23,7 +23,8 @@ class Random {
 struct RandomShape {
   int max_rank = 12;
   int64_t max_elements = 4096;
-  bool wide = false;  // two to five dims of any extents, about max_elements in all: what streams past caches
+  bool wide =
+      false;  // two to five dims of any extents, about max_elements in all: what streams past caches
 };
 
 // A valid problem: gaps, reversals, permutations, broadcasts and zero extents, all element sizes,

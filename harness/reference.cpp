@@ -14,8 +14,8 @@ void naive_rearrange(void* dst, const Layout& dst_layout, const void* src,
   int64_t index[max_rank] = {};
   int64_t to = 0, from = 0;  // element offsets of the current index
   for (int64_t n = 0; n < count; ++n) {
-    std::memcpy(static_cast<char*>(dst) + to * bytes,
-                static_cast<const char*>(src) + from * bytes, static_cast<size_t>(bytes));
+    std::memcpy(static_cast<char*>(dst) + to * bytes, static_cast<const char*>(src) + from * bytes,
+                static_cast<size_t>(bytes));
     for (int i = dst_layout.rank; i-- > 0;) {  // the next index, like an odometer
       if (dst_layout.shape[i] == 1) continue;
       to += dst_layout.strides[i];

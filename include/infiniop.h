@@ -4,9 +4,9 @@
 
 #include "infiniop/handle.h"
 #include "infiniop/operator_descriptor.h"
-#include "infiniop/tensor_descriptor.h"
 #include "infiniop/ops/gemm.h"
 #include "infiniop/ops/rearrange.h"
 #include "infiniop/ops/rearrange_batch.h"
+#include "infiniop/tensor_descriptor.h"
 
 #endif

@@ -59,11 +59,16 @@ TEST(CapiGemm, EveryNullPointerIsAnswered) {
   float x[4] = {};
   const auto null = INFINI_STATUS_NULL_POINTER;
   infiniopGemmDescriptor_t desc = nullptr;
-  EXPECT_EQ(null, infiniopCreateGemmDescriptor(nullptr, &desc, square.desc, square.desc, square.desc));
-  EXPECT_EQ(null, infiniopCreateGemmDescriptor(handle.handle, nullptr, square.desc, square.desc, square.desc));
-  EXPECT_EQ(null, infiniopCreateGemmDescriptor(handle.handle, &desc, nullptr, square.desc, square.desc));
-  EXPECT_EQ(null, infiniopCreateGemmDescriptor(handle.handle, &desc, square.desc, nullptr, square.desc));
-  EXPECT_EQ(null, infiniopCreateGemmDescriptor(handle.handle, &desc, square.desc, square.desc, nullptr));
+  EXPECT_EQ(null,
+            infiniopCreateGemmDescriptor(nullptr, &desc, square.desc, square.desc, square.desc));
+  EXPECT_EQ(null, infiniopCreateGemmDescriptor(handle.handle, nullptr, square.desc, square.desc,
+                                               square.desc));
+  EXPECT_EQ(null,
+            infiniopCreateGemmDescriptor(handle.handle, &desc, nullptr, square.desc, square.desc));
+  EXPECT_EQ(null,
+            infiniopCreateGemmDescriptor(handle.handle, &desc, square.desc, nullptr, square.desc));
+  EXPECT_EQ(null,
+            infiniopCreateGemmDescriptor(handle.handle, &desc, square.desc, square.desc, nullptr));
   size_t bytes = 0;
   EXPECT_EQ(null, infiniopGetGemmWorkspaceSize(nullptr, &bytes));
   EXPECT_EQ(null, infiniopGetGemmWorkspaceSize(op.desc, nullptr));
@@ -159,7 +164,8 @@ TEST(CapiGemm, OneDescriptorServesManyThreads) {
       void* workspace = nullptr;
       ASSERT_EQ(0, posix_memalign(&workspace, 64, op.bytes + 64));
       for (int i = 0; i < 20; ++i)
-        EXPECT_OK(infiniopGemm(op.desc, workspace, op.bytes, c.data(), a.data(), b.data(), 1, 1, nullptr));
+        EXPECT_OK(infiniopGemm(op.desc, workspace, op.bytes, c.data(), a.data(), b.data(), 1, 1,
+                               nullptr));
       EXPECT_EQ(20 * 64 * 6, c[4095]);
       free(workspace);
     });
@@ -178,7 +184,8 @@ TEST(CapiGemm, ReplaysFromAGraphAfterItsDescriptorIsGone) {
   ASSERT_OK(infinirtStreamCreate(&stream));
   {
     const GemmOp op(handle, square, square, square);
-    ASSERT_LE(op.bytes, sizeof workspace) << "small products need none, or little where INFINI_GEMM forbids `direct`";
+    ASSERT_LE(op.bytes, sizeof workspace)
+        << "small products need none, or little where INFINI_GEMM forbids `direct`";
     ASSERT_OK(infinirtStreamBeginCapture(stream, INFINIRT_STREAM_CAPTURE_MODE_GLOBAL));
     ASSERT_OK(infiniopGemm(op.desc, workspace, sizeof workspace, c, a, b, 1, 1, stream));
     ASSERT_OK(infinirtStreamEndCapture(stream, &graph));

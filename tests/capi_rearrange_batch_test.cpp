@@ -23,7 +23,9 @@ struct BatchOp {
 // `count` matrices of rows x columns and room for their transposes.
 struct Matrices {
   Matrices(size_t count, size_t rows, size_t columns)
-      : rows(rows), columns(columns), x(count, std::vector<float>(rows * columns)),
+      : rows(rows),
+        columns(columns),
+        x(count, std::vector<float>(rows * columns)),
         y(count, std::vector<float>(rows * columns)) {
     for (size_t i = 0; i < count; ++i) {
       std::iota(x[i].begin(), x[i].end(), static_cast<float>(i * 1000));

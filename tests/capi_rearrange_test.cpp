@@ -145,7 +145,8 @@ TEST(CapiRearrange, OverlapOfTheTwoSidesIsSafe) {
 
 TEST(CapiRearrange, RunningAllocatesNothing) {
   const Handle handle;
-  const Tensor small({2, 3}), small_t({2, 3}, {1, 2}), large({600, 700}), large_t({600, 700}, {1, 600});
+  const Tensor small({2, 3}), small_t({2, 3}, {1, 2}), large({600, 700}),
+      large_t({600, 700}, {1, 600});
   const RearrangeOp tiny(handle, small_t, small), big(handle, large_t, large);
   std::vector<float> x(420000), y(420000);
   EXPECT_OK(infiniopRearrange(big.desc, y.data(), x.data(), nullptr));  // starts the threads

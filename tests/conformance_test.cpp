@@ -58,7 +58,8 @@ TEST_F(Conformance, WideRearrangements) {
   const bool quick = kind == INFINI_DEVICE_CPU || kind == INFINI_DEVICE_NVIDIA;
   harness::Random random(47);
   for (int n = 0; n < (quick ? 120 : 40); ++n) {
-    const auto problem = harness::random_wide_problem(random, quick ? int64_t{1} << 22 : int64_t{1} << 18);
+    const auto problem =
+        harness::random_wide_problem(random, quick ? int64_t{1} << 22 : int64_t{1} << 18);
     const auto verdict = harness::check(problem, static_cast<uint64_t>(n));
     ASSERT_TRUE(verdict.passed) << verdict.message;
   }

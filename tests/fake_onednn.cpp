@@ -11,9 +11,9 @@ struct FakeVersion {  // dnnl_version_t
 };
 
 FakeVersion fake_version{3, 2, 0, "", 1, 0};
-int fake_answer = 0;                 // to dnnl_set_max_cpu_isa
-int fake_cap = -1, fake_caps = 0;    // what it was asked for last, and how often
-char fake_letters[3] = {};           // of the last product: is A, is B transposed
+int fake_answer = 0;               // to dnnl_set_max_cpu_isa
+int fake_cap = -1, fake_caps = 0;  // what it was asked for last, and how often
+char fake_letters[3] = {};         // of the last product: is A, is B transposed
 
 const FakeVersion* dnnl_version() { return &fake_version; }
 
@@ -23,8 +23,8 @@ int dnnl_set_max_cpu_isa(int isa) {
   return fake_answer;
 }
 
-int dnnl_sgemm(char a, char b, int64_t m, int64_t n, int64_t, float, const float*, int64_t, const float*, int64_t,
-               float, float* c, int64_t c_row) {
+int dnnl_sgemm(char a, char b, int64_t m, int64_t n, int64_t, float, const float*, int64_t,
+               const float*, int64_t, float, float* c, int64_t c_row) {
   fake_letters[0] = a, fake_letters[1] = b;
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) c[i * c_row + j] = 7;

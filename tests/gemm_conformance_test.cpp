@@ -42,7 +42,8 @@ class GemmConformance : public testing::Test {
   }
 
   // Chips without f64 matrix units may say so; nothing else is optional.
-  static bool may_decline(const harness::GemmProblem& problem, const harness::GemmVerdict& verdict) {
+  static bool may_decline(const harness::GemmProblem& problem,
+                          const harness::GemmVerdict& verdict) {
     return problem.a.dtype == INFINI_DTYPE_F64 &&
            verdict.message.find("backend declines") != std::string::npos;
   }
@@ -78,10 +79,12 @@ TEST_F(GemmConformance, WideAndLongProducts) {
   infiniDevice_t kind{};
   ASSERT_EQ(INFINI_STATUS_SUCCESS, infinirtGetDevice(&kind, nullptr));
   if (kind != INFINI_DEVICE_NVIDIA) return;
-  for (const char* text : {"gemm bf16 m=9 n=8701 k=2100", "gemm f16 m=16 n=17001 k=1100 b=t", "gemm f32 m=8 n=50001 k=900",
-                           "gemm bf16 m=16 n=4416 k=1797 batch=3", "gemm f16 m=13 n=1000 k=4104 beta=1",
-                           "gemm bf16 m=3 n=512 k=8192 b=t out=f32", "gemm bf16 m=4096 n=2 k=4096 b=t c_at=2",
-                           "gemm f16 m=4 n=2048 k=2048 a_at=2", "gemm bf16 m=1 n=8192 k=520 b_at=2 beta=1"})
+  for (const char* text :
+       {"gemm bf16 m=9 n=8701 k=2100", "gemm f16 m=16 n=17001 k=1100 b=t",
+        "gemm f32 m=8 n=50001 k=900", "gemm bf16 m=16 n=4416 k=1797 batch=3",
+        "gemm f16 m=13 n=1000 k=4104 beta=1", "gemm bf16 m=3 n=512 k=8192 b=t out=f32",
+        "gemm bf16 m=4096 n=2 k=4096 b=t c_at=2", "gemm f16 m=4 n=2048 k=2048 a_at=2",
+        "gemm bf16 m=1 n=8192 k=520 b_at=2 beta=1"})
     expect_right(harness::parse_gemm(text), 3);
 }
 
@@ -109,7 +112,8 @@ harness::Image matrix(const Layout& layout, int64_t misalignment, uint64_t seed)
   const uint32_t mantissa = layout.dtype == INFINI_DTYPE_F16 ? 0x7ff : bytes == 2 ? 0xff : 0xffffff;
   for (int64_t i = 0; i < layout.shape[0]; ++i) {
     for (int64_t j = 0; j < layout.shape[1]; ++j) {
-      const uint64_t drawn = harness::Random(seed + static_cast<uint64_t>(i * layout.shape[1] + j)).next();
+      const uint64_t drawn =
+          harness::Random(seed + static_cast<uint64_t>(i * layout.shape[1] + j)).next();
       const auto sign = static_cast<uint32_t>(drawn >> 63) << (8 * bytes - 1);
       const uint32_t word = low | (static_cast<uint32_t>(drawn) & mantissa) | sign;
       std::memcpy(image.data() + (i * layout.strides[0] + j * layout.strides[1]) * bytes, &word,
@@ -125,7 +129,8 @@ std::vector<char> product_of(const Gemm& gemm, const harness::GemmProblem& p, ui
   const harness::DeviceImage on_a(a), on_b(b), on_c(c);
   void* workspace = nullptr;
   EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtMalloc(&workspace, gemm.workspace_bytes() + 64));
-  gemm.run(workspace, gemm.workspace_bytes(), on_c.data(), on_a.data(), on_b.data(), 1.25f, 0.75f, nullptr);
+  gemm.run(workspace, gemm.workspace_bytes(), on_c.data(), on_a.data(), on_b.data(), 1.25f, 0.75f,
+           nullptr);
   EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtDeviceSynchronize());
   EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtFree(workspace));
   return on_c.read();
@@ -153,7 +158,8 @@ TEST_F(GemmConformance, EqualArithmeticGivesEqualBits) {
         const auto result = product_of(gemm, p, static_cast<uint64_t>(n));
         const auto [first, is_new] = bits.emplace(gemm.arithmetic(), result);
         compared += !is_new;
-        EXPECT_EQ("", harness::difference(first->second, result, 0, "c")) << text << how << ", " << first->first;
+        EXPECT_EQ("", harness::difference(first->second, result, 0, "c"))
+            << text << how << ", " << first->first;
       }
       if (*candidate != 0) unsetenv("INFINI_GEMM");
     }

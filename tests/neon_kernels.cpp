@@ -17,7 +17,8 @@ constexpr int64_t row_pitch = 403, column_pitch = 83, size = 64 * 1024;
 // One panel by both kernels into memory that was equal before: it must be equal afterwards.
 bool same(PanelKernel kernel, PanelKernel reference, int word, int rows, int64_t columns, int at) {
   std::vector<char> src(size), expected(size, 'x'), actual(size, 'x');
-  for (int64_t i = 0; i < size; ++i) src[static_cast<size_t>(i)] = static_cast<char>(i * 7 + i / 251);
+  for (int64_t i = 0; i < size; ++i)
+    src[static_cast<size_t>(i)] = static_cast<char>(i * 7 + i / 251);
   int64_t src_of_row[64], dst_of_column[256];
   for (int r = 0; r < 64 / word; ++r) src_of_row[r] = (r < rows ? r : rows - 1) * row_pitch;
   for (int64_t c = 0; c < columns; ++c) dst_of_column[c] = (columns - 1 - c) * column_pitch;
@@ -45,12 +46,15 @@ bool same(PanelKernel kernel, PanelKernel reference, int word, int rows, int64_t
 // Two periods of a shuffle program whose atoms come from anywhere.
 bool shuffles(int64_t atom, int64_t blocks, unsigned seed) {
   std::vector<char> src(size), expected(size, 'x'), actual(size, 'x');
-  for (int64_t i = 0; i < size; ++i) src[static_cast<size_t>(i)] = static_cast<char>(i * 7 + i / 251);
+  for (int64_t i = 0; i < size; ++i)
+    src[static_cast<size_t>(i)] = static_cast<char>(i * 7 + i / 251);
   ShuffleTask task{blocks, 3 * atom, 3 * atom, atom, {}};
-  for (int64_t i = 0; i < 3 * blocks; ++i) task.offsets.push_back(1000 + static_cast<int64_t>((seed += seed * 5 + 7) >> 8) % 40);
+  for (int64_t i = 0; i < 3 * blocks; ++i)
+    task.offsets.push_back(1000 + static_cast<int64_t>((seed += seed * 5 + 7) >> 8) % 40);
   const ShuffleProgram program = make_shuffle_program(task, 16, shuffle_cost(task, 16, 64));
   for (int64_t i = 0; i < 2 * program.bytes; ++i)
-    expected[static_cast<size_t>(i)] = src[static_cast<size_t>(task.source_of(i % program.bytes).from + i / program.bytes * 99)];
+    expected[static_cast<size_t>(i)] =
+        src[static_cast<size_t>(task.source_of(i % program.bytes).from + i / program.bytes * 99)];
   const ShuffleRun run{actual.data(), src.data(), 2, program.vectors(), program.bytes, 99, 0};
   shuffle_kernels_neon(program.depth).run(program, run);
   return std::memcmp(expected.data(), actual.data(), static_cast<size_t>(2 * program.bytes)) == 0;
@@ -75,8 +79,10 @@ int main() {
   }
   for (int64_t atom = 1; atom <= 24; ++atom)
     for (int64_t blocks = 1; blocks <= 16; ++blocks)
-      if (isa() == Isa::neon && !shuffles(atom, blocks, static_cast<unsigned>(31 * atom + blocks))) {
-        std::printf("a shuffle differs: atoms of %d bytes, %d blocks\n", static_cast<int>(atom), static_cast<int>(blocks));
+      if (isa() == Isa::neon &&
+          !shuffles(atom, blocks, static_cast<unsigned>(31 * atom + blocks))) {
+        std::printf("a shuffle differs: atoms of %d bytes, %d blocks\n", static_cast<int>(atom),
+                    static_cast<int>(blocks));
         return 1;
       }
   std::printf("%d panels at level %s agree with the portable kernels\n", checked, isa_name(isa()));

@@ -39,11 +39,13 @@ std::string Arguments::take_value(const std::string& name, const std::string& ot
   return otherwise;
 }
 
-int64_t Arguments::take_integer(const std::string& name, int64_t otherwise, int64_t least, int64_t most) {
+int64_t Arguments::take_integer(const std::string& name, int64_t otherwise, int64_t least,
+                                int64_t most) {
   const std::string text = take_value(name, "");
   if (text.empty()) return otherwise;
   const int64_t value = harness::parse_integer(text, name);
-  require(value >= least, INFINI_STATUS_BAD_PARAM, name, " is ", value, "; expected at least ", least);
+  require(value >= least, INFINI_STATUS_BAD_PARAM, name, " is ", value, "; expected at least ",
+          least);
   require(value <= most, INFINI_STATUS_BAD_PARAM, name, " is ", value, "; expected at most ", most);
   return value;
 }
@@ -51,7 +53,8 @@ int64_t Arguments::take_integer(const std::string& name, int64_t otherwise, int6
 infiniDevice_t Arguments::take_device() {
   const std::string name = take_value("--device", "cpu");
   const auto parts = harness::split(name, ':');
-  require(parts.size() <= 2, INFINI_STATUS_BAD_PARAM, "--device is \"", name, "\"; expected NAME or NAME:ID");
+  require(parts.size() <= 2, INFINI_STATUS_BAD_PARAM, "--device is \"", name,
+          "\"; expected NAME or NAME:ID");
   const infiniDevice_t kind = device_kind_from_name(parts[0]);
   require(kind != INFINI_DEVICE_TYPE_COUNT, INFINI_STATUS_BAD_PARAM, "--device: \"", parts[0],
           "\" is not a kind of device; `infini devices` lists them");

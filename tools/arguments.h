@@ -17,7 +17,8 @@ class Arguments {
   bool take_flag(const std::string& name);
   std::string take_value(const std::string& name, const std::string& otherwise);
   // Throws for what is not within least..most.
-  int64_t take_integer(const std::string& name, int64_t otherwise, int64_t least, int64_t most = INT64_MAX);
+  int64_t take_integer(const std::string& name, int64_t otherwise, int64_t least,
+                       int64_t most = INT64_MAX);
   // --device NAME[:ID]; makes that device current.
   infiniDevice_t take_device();
 

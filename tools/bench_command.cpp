@@ -30,7 +30,8 @@ int list_suites(const Arguments& arguments) {
 }
 
 // Suites by name; anything else is a problem.
-std::vector<NamedProblem> collect(const std::vector<std::string>& words, const std::string& filter) {
+std::vector<NamedProblem> collect(const std::vector<std::string>& words,
+                                  const std::string& filter) {
   std::vector<NamedProblem> all;
   for (const auto& word : words) {
     if (const auto* suite = harness::find_suite(word))
@@ -40,18 +41,21 @@ std::vector<NamedProblem> collect(const std::vector<std::string>& words, const s
     else
       fail(INFINI_STATUS_BAD_PARAM, "there is no suite \"", word, "\"; see `infini bench --list`");
   }
-  std::erase_if(all, [&](const NamedProblem& p) { return p.name.find(filter) == std::string::npos; });
+  std::erase_if(all,
+                [&](const NamedProblem& p) { return p.name.find(filter) == std::string::npos; });
   require(!all.empty(), INFINI_STATUS_BAD_PARAM, "no case has \"", filter, "\" in its name");
   return all;
 }
 
 // Problems that nobody chose: where a layout or a shape is slow, this finds it.
-std::vector<NamedProblem> random_problems(int64_t count, int64_t seed, int64_t megabytes, bool gemm) {
+std::vector<NamedProblem> random_problems(int64_t count, int64_t seed, int64_t megabytes,
+                                          bool gemm) {
   harness::Random random(static_cast<uint64_t>(seed));
   std::vector<NamedProblem> all;
   while (static_cast<int64_t>(all.size()) < count) {
-    const std::string text = gemm ? to_text(harness::random_dense_gemm(random))
-                                  : to_text(harness::random_dense_problem(random, megabytes * 1'000'000));
+    const std::string text =
+        gemm ? to_text(harness::random_dense_gemm(random))
+             : to_text(harness::random_dense_problem(random, megabytes * 1'000'000));
     all.push_back({text, text});
   }
   return all;
@@ -70,7 +74,8 @@ int bench_gemms(const std::vector<NamedProblem>& problems, const bench::Options&
 // are peers without being asked for.
 bool peers_come_by_themselves(const std::vector<std::string>& words) {
   return current_device().kind() == INFINI_DEVICE_CPU && has_cpu_peers() &&
-         std::all_of(words.begin(), words.end(), [](const std::string& word) { return word.starts_with("cpu"); });
+         std::all_of(words.begin(), words.end(),
+                     [](const std::string& word) { return word.starts_with("cpu"); });
 }
 
 int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Options& options,
@@ -82,7 +87,8 @@ int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Opt
     bench::print_row(results.rows().back());
   }
   std::printf("geometric mean of the ratios: %.2f", results.mean_ratio());
-  if (results.mean_allowed() < 0.995) std::printf(" (whole lines allow %.2f)", results.mean_allowed());
+  if (results.mean_allowed() < 0.995)
+    std::printf(" (whole lines allow %.2f)", results.mean_allowed());
   std::printf("\n");
   if (!json.empty()) results.write_json(json);
   if (peer == "cpu") {
@@ -96,7 +102,8 @@ int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Opt
 }
 
 // Which peer is measured beside ours: "" (none), "cpu", "torch" or "torch-compiled".
-std::string choose_peer(const std::string& asked, bool products, const std::vector<std::string>& words) {
+std::string choose_peer(const std::string& asked, bool products,
+                        const std::vector<std::string>& words) {
   if (asked == "none") return "";
   const bool copies_on_cpu = !products && current_device().kind() == INFINI_DEVICE_CPU;
   const bool by_itself = asked.empty() && !products && peers_come_by_themselves(words);
@@ -124,15 +131,19 @@ struct Work {
 
 // What to measure; without any word, the operator's usual suite.
 Work take_work(Arguments& arguments) {
-  const std::string filter = arguments.take_value("--filter", ""), suite = arguments.take_value("--suite", "");
-  const bool gemm = arguments.take_operator() == "gemm", on_cpu = current_device().kind() == INFINI_DEVICE_CPU;
-  const int64_t count = arguments.take_integer("--random", 0, 1), seed = arguments.take_integer("--seed", 1, 0);
+  const std::string filter = arguments.take_value("--filter", ""),
+                    suite = arguments.take_value("--suite", "");
+  const bool gemm = arguments.take_operator() == "gemm",
+             on_cpu = current_device().kind() == INFINI_DEVICE_CPU;
+  const int64_t count = arguments.take_integer("--random", 0, 1),
+                seed = arguments.take_integer("--seed", 1, 0);
   const int64_t megabytes = arguments.take_integer("--megabytes", on_cpu ? 50 : 200, 1, 1'000'000);
   auto words = arguments.rest();
   std::erase(words, "rearrange");  // `infini bench rearrange --suite cpu` reads well
   if (!suite.empty()) words.push_back(suite);
   if (count > 0) {
-    require(words.empty(), INFINI_STATUS_BAD_PARAM, "--random takes no suite and no problem, got \"", words[0], "\"");
+    require(words.empty(), INFINI_STATUS_BAD_PARAM,
+            "--random takes no suite and no problem, got \"", words[0], "\"");
     return {{"random"}, random_problems(count, seed, megabytes, gemm)};
   }
   if (words.empty()) words.push_back(gemm ? "gemm" : "quick");
@@ -149,15 +160,18 @@ int run_bench(Arguments& arguments) {
   const std::string asked = arguments.take_value("--peer", "");
   const bool torch = asked == "torch" || asked == "torch-compiled";
   require(asked.empty() || asked == "none" || (torch && !json.empty()), INFINI_STATUS_BAD_PARAM,
-          "--peer is \"", asked, "\"; expected none, or torch or torch-compiled together with --json FILE");
+          "--peer is \"", asked,
+          "\"; expected none, or torch or torch-compiled together with --json FILE");
   require_writable(json);
   const auto [words, problems] = take_work(arguments);
   const auto gemms = std::count_if(problems.begin(), problems.end(),
                                    [](const NamedProblem& p) { return harness::is_gemm(p.text); });
   const bool products = static_cast<size_t>(gemms) == problems.size();
-  require(products || gemms == 0, INFINI_STATUS_BAD_PARAM, "a bench has rearrange or gemm problems, not both");
+  require(products || gemms == 0, INFINI_STATUS_BAD_PARAM,
+          "a bench has rearrange or gemm problems, not both");
   const std::string peer = choose_peer(asked, products, words);
-  return products ? bench_gemms(problems, options, json, peer) : bench_rearranges(problems, options, json, peer);
+  return products ? bench_gemms(problems, options, json, peer)
+                  : bench_rearranges(problems, options, json, peer);
 }
 
 }  // namespace infini::tools

@@ -30,8 +30,10 @@ struct Tally {
   }
 
   void add_text(const std::string& text) {
-    if (harness::is_gemm(text)) add_gemm(harness::parse_gemm(text), 1);
-    else add(harness::check(harness::parse_rearrange(text)));
+    if (harness::is_gemm(text))
+      add_gemm(harness::parse_gemm(text), 1);
+    else
+      add(harness::check(harness::parse_rearrange(text)));
   }
 };
 
@@ -49,13 +51,18 @@ int run_check(Arguments& arguments) {
   Tally tally;
   for (const auto& text : problems) tally.add_text(text);
   if (curated)
-    for (const auto& text : gemm ? harness::curated_gemm_cases() : harness::curated_rearrange_cases())
+    for (const auto& text :
+         gemm ? harness::curated_gemm_cases() : harness::curated_rearrange_cases())
       tally.add_text(text);
   harness::Random random(static_cast<uint64_t>(seed));
   for (int64_t i = 0; i < count; ++i) {
     const auto number = static_cast<uint64_t>(i);
-    if (gemm) tally.add_gemm(large ? harness::random_gemm(random, 700) : harness::random_gemm(random), number);
-    else tally.add(harness::check(large ? harness::random_wide_problem(random) : harness::random_problem(random), number));
+    if (gemm)
+      tally.add_gemm(large ? harness::random_gemm(random, 700) : harness::random_gemm(random),
+                     number);
+    else
+      tally.add(harness::check(
+          large ? harness::random_wide_problem(random) : harness::random_problem(random), number));
   }
   if (tally.worst > 0) std::printf("largest error / bound: %.3f\n", tally.worst);
   std::printf("%lld passed, %lld failed\n", static_cast<long long>(tally.passed),

@@ -16,8 +16,8 @@ void print_devices(infiniDevice_t kind, int count) {
     device.make_current();
     const MemoryInfo memory = device.memory_info();
     constexpr double gib = 1 << 30;
-    std::printf("%-9s %d  %s\n             %.1f of %.1f GiB free; %s%s\n", device_kind_name(kind), id,
-                device.description().c_str(), static_cast<double>(memory.free_bytes) / gib,
+    std::printf("%-9s %d  %s\n             %.1f of %.1f GiB free; %s%s\n", device_kind_name(kind),
+                id, device.description().c_str(), static_cast<double>(memory.free_bytes) / gib,
                 static_cast<double>(memory.total_bytes) / gib, kernels.rearrange ? "rearrange" : "",
                 kernels.gemm ? ", gemm" : "");
   }

@@ -14,22 +14,21 @@ struct Command {
   const char* help;
 };
 
-constexpr Command commands[] = {
-    {"devices", run_devices, R"(
+constexpr Command commands[] = {{"devices", run_devices, R"(
   infini devices
       what this machine has, and for what it has not, why
 )"},
-    {"plan", run_plan, R"(
+                                {"plan", run_plan, R"(
   infini plan "rearrange f32 512x512x512 perm=2,0,1" "gemm bf16 m=64 n=96 k=128 batch=32"
       how a problem is understood: the loops, the chosen candidate, the bytes moved
 )"},
-    {"check", run_check, R"(
+                                {"check", run_check, R"(
   infini check "rearrange f16 8x64x32x128 dst=262144,128,8192,1"
   infini check --random 1000 [--large] [--seed 7] [--op gemm] [--device ascend]
   infini check --curated [--op gemm] [--device ascend]
       run on a device and compare every byte with the naive reference (gemm: with its error bound)
 )"},
-    {"bench", run_bench, R"(
+                                {"bench", run_bench, R"(
   infini bench [SUITE | "PROBLEM"...]    (a suite also as --suite SUITE)
       measure against a copy of the same bytes in the same run; the suites cpu, cpu_medium and
       cpu_small also against NumPy and PyTorch, where python3 has them

@@ -13,7 +13,8 @@
 namespace infini::tools {
 namespace {
 
-void run_python(const char* script, const std::string& json, const char* option, const char* failure) {
+void run_python(const char* script, const std::string& json, const char* option,
+                const char* failure) {
   require(json.find('\'') == std::string::npos, INFINI_STATUS_BAD_PARAM, "--json ", json,
           ": no quotes, please");
   const std::string command = "python3 - '" + json + "'" + option;
@@ -36,12 +37,14 @@ void run_cpu_peers(const std::string& json) {
 }
 
 bool has_cpu_peers() {
-  return std::system("python3 -c 'import importlib.util as u, sys; "
-                     "sys.exit(not (u.find_spec(\"numpy\") or u.find_spec(\"torch\")))' "
-                     ">/dev/null 2>&1") == 0;
+  return std::system(
+             "python3 -c 'import importlib.util as u, sys; "
+             "sys.exit(not (u.find_spec(\"numpy\") or u.find_spec(\"torch\")))' "
+             ">/dev/null 2>&1") == 0;
 }
 
-TemporaryFile::TemporaryFile() : path_(std::filesystem::temp_directory_path() / "infini-bench-XXXXXX") {
+TemporaryFile::TemporaryFile()
+    : path_(std::filesystem::temp_directory_path() / "infini-bench-XXXXXX") {
   const int file = mkstemp(path_.data());
   require(file >= 0, INFINI_STATUS_INTERNAL_ERROR, "cannot create ", path_);
   close(file);

@@ -7,17 +7,20 @@
 
 /* Begins with { infiniDevice_t device; int device_id; }. */
 struct InfiniopHandle;
-typedef struct InfiniopHandle *infiniopHandle_t;
+typedef struct InfiniopHandle* infiniopHandle_t;
 
 /* For the calling thread's current device (infinirtSetDevice). */
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateHandle(infiniopHandle_t *handle);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateHandle(infiniopHandle_t* handle);
 /* For a device by name; the thread's current device stays what it is. */
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateHandleForDevice(infiniopHandle_t *handle, infiniDevice_t device, int device_id);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateHandleForDevice(infiniopHandle_t* handle,
+                                                                      infiniDevice_t device,
+                                                                      int device_id);
 __INFINI_C INFINI_EXPORT infiniStatus_t infiniopDestroyHandle(infiniopHandle_t handle);
 
 #ifdef __cplusplus
-inline infiniStatus_t infiniopCreateHandle(infiniopHandle_t *handle, infiniDevice_t device, int device_id) {
-    return infiniopCreateHandleForDevice(handle, device, device_id);
+inline infiniStatus_t infiniopCreateHandle(infiniopHandle_t* handle, infiniDevice_t device,
+                                           int device_id) {
+  return infiniopCreateHandleForDevice(handle, device, device_id);
 }
 #endif
 

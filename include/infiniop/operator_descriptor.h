@@ -8,7 +8,9 @@
 /* Begins with { infiniDevice_t device; int device_id; }. */
 struct InfiniopDescriptor;
 
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopGetDescriptorDeviceType(const struct InfiniopDescriptor *desc, infiniDevice_t *device);
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopGetDescriptorDeviceId(const struct InfiniopDescriptor *desc, int *device_id);
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopGetDescriptorDeviceType(const struct InfiniopDescriptor* desc, infiniDevice_t* device);
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopGetDescriptorDeviceId(const struct InfiniopDescriptor* desc, int* device_id);
 
 #endif

@@ -71,21 +71,11 @@ void set_dense_steps(Array& array) {
 void name_element(Array& array, char kind, const char* name) {
   array.element.bits = static_cast<int>(8 * array.itemsize);
   switch (kind) {
-    case 'f':
-      array.element.code = dlpack::floating;
-      return;
-    case 'i':
-      array.element.code = dlpack::int_;
-      return;
-    case 'u':
-      array.element.code = dlpack::uint;
-      return;
-    case 'b':
-      array.element.code = dlpack::boolean;
-      return;
-    case 'c':
-      array.element.code = dlpack::complex;
-      return;
+    case 'f': array.element.code = dlpack::floating; return;
+    case 'i': array.element.code = dlpack::int_; return;
+    case 'u': array.element.code = dlpack::uint; return;
+    case 'b': array.element.code = dlpack::boolean; return;
+    case 'c': array.element.code = dlpack::complex; return;
   }
   nb::object dtype = array.object.attr("dtype");
   const auto text = nb::cast<std::string>(nb::str(dtype));
@@ -123,13 +113,10 @@ void read_array_struct(Array& array, const char* name) {
 infinicore::Device device_of(dlpack::Device device, const char* name) {
   switch (device.type) {
     case dlpack::cpu:
-    case dlpack::cuda_host:
-      return {};
+    case dlpack::cuda_host: return {};
     case dlpack::cuda:
-    case dlpack::cuda_managed:
-      return {cuda_type(), static_cast<size_t>(device.id)};
-    case dlpack::rocm:
-      return {infinicore::Device::Type::HYGON, static_cast<size_t>(device.id)};
+    case dlpack::cuda_managed: return {cuda_type(), static_cast<size_t>(device.id)};
+    case dlpack::rocm: return {infinicore::Device::Type::HYGON, static_cast<size_t>(device.id)};
   }
   fail_type(name, " lies on a device that infini does not know (DLPack device type ", device.type,
             ")");
@@ -343,17 +330,10 @@ Array read_array(nb::handle object, const char* name, Call& call) {
   array.object = object;
   array.framework = &framework;
   switch (framework.door) {
-    case Door::array_struct:
-      read_array_struct(array, name);
-      break;
-    case Door::exchange:
-      read_exchange(array, name, call);
-      break;
-    case Door::dlpack:
-      read_dlpack(array, name, call);
-      break;
-    default:
-      read_buffer(array, name);
+    case Door::array_struct: read_array_struct(array, name); break;
+    case Door::exchange: read_exchange(array, name, call); break;
+    case Door::dlpack: read_dlpack(array, name, call); break;
+    default: read_buffer(array, name);
   }
   return array;
 }

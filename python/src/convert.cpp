@@ -59,16 +59,11 @@ int64_t word_of(const Array& array) {
 
 DataType type_of_word(int64_t word) {
   switch (word) {
-    case 1:
-      return DataType::U8;
-    case 2:
-      return DataType::U16;
-    case 4:
-      return DataType::U32;
-    case 8:
-      return DataType::U64;
-    default:
-      return DataType::C128;
+    case 1: return DataType::U8;
+    case 2: return DataType::U16;
+    case 4: return DataType::U32;
+    case 8: return DataType::U64;
+    default: return DataType::C128;
   }
 }
 

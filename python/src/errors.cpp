@@ -34,14 +34,11 @@ bool is_out_of_memory(const infinicore::Error& error) {
 
 PyObject* class_of(const infinicore::Error& error) {
   switch (error.status()) {
-    case INFINI_STATUS_BAD_TENSOR_DTYPE:
-      return classes.type;
+    case INFINI_STATUS_BAD_TENSOR_DTYPE: return classes.type;
     case INFINI_STATUS_BAD_PARAM:
     case INFINI_STATUS_BAD_TENSOR_SHAPE:
-    case INFINI_STATUS_BAD_TENSOR_STRIDES:
-      return classes.value;
-    default:
-      return is_out_of_memory(error) ? classes.memory : classes.error;
+    case INFINI_STATUS_BAD_TENSOR_STRIDES: return classes.value;
+    default: return is_out_of_memory(error) ? classes.memory : classes.error;
   }
 }
 

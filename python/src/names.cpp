@@ -133,7 +133,8 @@ std::vector<int64_t> parse_numbers(nb::handle object, const char* name) {
     int overflow = 0;
     numbers.push_back(PyLong_AsLongLongAndOverflow(index.ptr(), &overflow));
     if (overflow != 0)
-      fail_value(name, " holds ", nb::cast<std::string>(nb::str(index)), ", which does not fit into 64 bits");
+      fail_value(name, " holds ", nb::cast<std::string>(nb::str(index)),
+                 ", which does not fit into 64 bits");
   };
   if (PyIndex_Check(object.ptr())) {
     add(object);

@@ -85,7 +85,8 @@ PyTensor narrow(const PyTensor& self, int64_t dim, int64_t start, int64_t length
   if (start < 0 || length < 0)
     fail_value("start is ", start, ", length is ", length, "; expected 0 or more");
   const size_t at = parse_dim(dim, static_cast<int64_t>(self.tensor->ndim()));
-  return {self.tensor->narrow({{at, static_cast<size_t>(start), static_cast<size_t>(length)}}), self.writable};
+  return {self.tensor->narrow({{at, static_cast<size_t>(start), static_cast<size_t>(length)}}),
+          self.writable};
 }
 
 PyTensor squeeze(const PyTensor& self, int64_t dim) {

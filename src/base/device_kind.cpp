@@ -5,9 +5,9 @@ namespace infini {
 namespace {
 
 // Indexed by infiniDevice_t.
-constexpr const char* names[INFINI_DEVICE_TYPE_COUNT] = {"cpu",   "nvidia",   "cambricon", "ascend",
-                                                         "metax", "moore",    "iluvatar",  "kunlun",
-                                                         "hygon", "qy",       "ali"};
+constexpr const char* names[INFINI_DEVICE_TYPE_COUNT] = {"cpu",   "nvidia", "cambricon", "ascend",
+                                                         "metax", "moore",  "iluvatar",  "kunlun",
+                                                         "hygon", "qy",     "ali"};
 }  // namespace
 
 bool is_device_kind(infiniDevice_t kind) {

@@ -11,8 +11,8 @@ struct Row {
 
 // Indexed by infiniDtype_t.
 constexpr Row rows[dtype_count] = {
-    {"invalid", 0}, {"byte", 1}, {"bool", 1}, {"i8", 1},  {"i16", 2}, {"i32", 4}, {"i64", 8},
-    {"u8", 1},      {"u16", 2},  {"u32", 4},  {"u64", 8}, {"f8", 1},  {"f16", 2}, {"f32", 4},
+    {"invalid", 0}, {"byte", 1}, {"bool", 1}, {"i8", 1},  {"i16", 2},   {"i32", 4}, {"i64", 8},
+    {"u8", 1},      {"u16", 2},  {"u32", 4},  {"u64", 8}, {"f8", 1},    {"f16", 2}, {"f32", 4},
     {"f64", 8},     {"c16", 2},  {"c32", 4},  {"c64", 8}, {"c128", 16}, {"bf16", 2}};
 
 bool in_table(infiniDtype_t dtype) {

@@ -24,7 +24,8 @@ constexpr float f32_from_f16(uint16_t half) {
     const uint32_t quiet = mantissa ? 0x400000u : 0u;
     return std::bit_cast<float>(sign | 0x7f800000u | quiet | (mantissa << 13));
   }
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
   const float denormal = static_cast<float>(mantissa) * 0x1p-24f;  // or zero; exact
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(denormal));
 }

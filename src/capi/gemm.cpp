@@ -24,10 +24,12 @@ infiniStatus_t infiniopCreateGemmDescriptor(infiniopHandle_t handle, infiniopGem
   return infiniopCreateGemmDescriptorWithOptions(handle, desc, c, a, b, nullptr);
 }
 
-infiniStatus_t infiniopCreateGemmDescriptorWithOptions(
-    infiniopHandle_t handle, infiniopGemmDescriptor_t* desc, infiniopTensorDescriptor_t c,
-    infiniopTensorDescriptor_t a, infiniopTensorDescriptor_t b,
-    const infiniopGemmOptions_t* options) {
+infiniStatus_t infiniopCreateGemmDescriptorWithOptions(infiniopHandle_t handle,
+                                                       infiniopGemmDescriptor_t* desc,
+                                                       infiniopTensorDescriptor_t c,
+                                                       infiniopTensorDescriptor_t a,
+                                                       infiniopTensorDescriptor_t b,
+                                                       const infiniopGemmOptions_t* options) {
   return at_boundary([&] {
     require_pointer(desc, "desc");
     GemmOptions chosen = default_gemm_options();

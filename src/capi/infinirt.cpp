@@ -210,9 +210,8 @@ infiniStatus_t infinirtFreeHost(void* p) {
 }
 
 infiniStatus_t infinirtMallocAsync(void** p, size_t size, infinirtStream_t stream) {
-  return create(p, "p", [=](Device& device) {
-    return size ? device.allocate_async(size, stream) : nullptr;
-  });
+  return create(
+      p, "p", [=](Device& device) { return size ? device.allocate_async(size, stream) : nullptr; });
 }
 
 infiniStatus_t infinirtFreeAsync(void* p, infinirtStream_t stream) {
@@ -253,9 +252,9 @@ infiniStatus_t infinirtMemsetAsync(void* p, int value, size_t count, infinirtStr
 infiniStatus_t infinirtStreamBeginCapture(infinirtStream_t stream,
                                           infinirtStreamCaptureMode_t mode) {
   return at_boundary([=] {
-    require(mode >= INFINIRT_STREAM_CAPTURE_MODE_GLOBAL &&
-                mode <= INFINIRT_STREAM_CAPTURE_MODE_RELAXED,
-            INFINI_STATUS_BAD_PARAM, "mode is ", static_cast<int>(mode), "; expected 0..2");
+    require(
+        mode >= INFINIRT_STREAM_CAPTURE_MODE_GLOBAL && mode <= INFINIRT_STREAM_CAPTURE_MODE_RELAXED,
+        INFINI_STATUS_BAD_PARAM, "mode is ", static_cast<int>(mode), "; expected 0..2");
     here().begin_capture(stream, mode);
   });
 }

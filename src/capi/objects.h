@@ -58,9 +58,7 @@ InfiniopDescriptor* create_descriptor(Cells& cells, Operator op) {
       std::move(op));
 }
 
-inline Device& device_of(infiniopHandle_t handle) {
-  return *Handles::get(handle, "handle").device;
-}
+inline Device& device_of(infiniopHandle_t handle) { return *Handles::get(handle, "handle").device; }
 inline Layout layout_of(infiniopTensorDescriptor_t desc, const char* argument) {
   return TensorDescriptors::get(desc, argument).layout();
 }

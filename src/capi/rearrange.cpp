@@ -24,8 +24,7 @@ infiniStatus_t infiniopCreateRearrangeDescriptor(infiniopHandle_t handle,
   return at_boundary([&] {
     require_pointer(desc, "desc");
     *desc = create_descriptor(
-        rearranges(),
-        Rearrange(device_of(handle), layout_of(dst, "dst"), layout_of(src, "src")));
+        rearranges(), Rearrange(device_of(handle), layout_of(dst, "dst"), layout_of(src, "src")));
   });
 }
 

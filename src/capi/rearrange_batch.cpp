@@ -32,9 +32,9 @@ infiniStatus_t infiniopCreateRearrangeBatchDescriptor(infiniopHandle_t handle,
                                                       const infiniopTensorDescriptor_t* src) {
   return at_boundary([&] {
     require_pointer(desc, "desc");
-    *desc = create_descriptor(
-        batches(), RearrangeBatch(device_of(handle), layouts_of(dst, layouts, "dst"),
-                                  layouts_of(src, layouts, "src")));
+    *desc = create_descriptor(batches(),
+                              RearrangeBatch(device_of(handle), layouts_of(dst, layouts, "dst"),
+                                             layouts_of(src, layouts, "src")));
   });
 }
 

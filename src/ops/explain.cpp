@@ -9,7 +9,8 @@ namespace infini {
 namespace {
 
 std::string plan_text(std::string lines) {
-  for (size_t i = 0; (i = lines.find('\n', i)) != std::string::npos; i += 3) lines.insert(i + 1, "  ");
+  for (size_t i = 0; (i = lines.find('\n', i)) != std::string::npos; i += 3)
+    lines.insert(i + 1, "  ");
   return "plan\n  " + lines;
 }
 
@@ -33,7 +34,8 @@ std::string explain(const Rearrange& op) {
   std::ostringstream text;
   text << plan_text(to_string(plan));
   if (op.kernel() != nullptr)
-    text << "\n\nwrites " << moved_bytes(plan) << " bytes, reads " << distinct_source_bytes(plan) << "\n"
+    text << "\n\nwrites " << moved_bytes(plan) << " bytes, reads " << distinct_source_bytes(plan)
+         << "\n"
          << choice_text(*op.kernel(), op.device());
   return text.str();
 }
@@ -45,8 +47,10 @@ std::string explain(const Gemm& op) {
   text << plan_text(to_string(plan));
   if (op.kernel() == nullptr) return text.str();
   text.precision(4);
-  text << "\n\n" << 2.0 * static_cast<double>(batch * m * n) * static_cast<double>(k) << " FLOP, "
-       << operand_bytes(a, batch, m, k) + operand_bytes(b, batch, k, n) + operand_bytes(c, batch, m, n)
+  text << "\n\n"
+       << 2.0 * static_cast<double>(batch * m * n) * static_cast<double>(k) << " FLOP, "
+       << operand_bytes(a, batch, m, k) + operand_bytes(b, batch, k, n) +
+              operand_bytes(c, batch, m, n)
        << " bytes at least, workspace " << op.workspace_bytes() << " bytes\n"
        << choice_text(*op.kernel(), op.device());
   return text.str();

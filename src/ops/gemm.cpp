@@ -61,8 +61,8 @@ void Gemm::require_aligned(const void* x, const char* name, infiniDtype_t dtype)
           dtype_bytes(dtype), " bytes");
 }
 
-void Gemm::require_apart(const void* c, const void* x, const char* name,
-                         const GemmOperand& operand, const ByteRange& range) const {
+void Gemm::require_apart(const void* c, const void* x, const char* name, const GemmOperand& operand,
+                         const ByteRange& range) const {
   const auto to = reinterpret_cast<intptr_t>(c), from = reinterpret_cast<intptr_t>(x);
   if (to + c_range_.end <= from + range.begin || from + range.end <= to + c_range_.begin) return;
   const OperandShape shape = name[0] == 'a' ? shape_of_a(plan_) : shape_of_b(plan_);
@@ -99,7 +99,8 @@ void Gemm::run(void* workspace, size_t workspace_size, void* c, const void* a, c
                float alpha, float beta, void* stream) const {
   if (!kernel_) return;
   require_workspace(workspace, workspace_size);
-  if (!plainly_fine(c, a, b)) [[unlikely]] require_operands(c, a, b, alpha);
+  if (!plainly_fine(c, a, b)) [[unlikely]]
+    require_operands(c, a, b, alpha);
   device_->make_current();
   kernel_->run(workspace, c, a, b, alpha, beta, stream);
 }

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "contract/kernels.h"
 #include "contract/device.h"
+#include "contract/kernels.h"
 #include "plan/rearrange_plan.h"
 
 namespace infini {

@@ -39,7 +39,8 @@ Layout layout_of(const GemmOperand& x, const OperandShape& shape, int64_t batch)
 // The steps of the dims that have more than one element.
 std::vector<Dim> dims_of(const GemmOperand& x, const OperandShape& shape) {
   std::vector<Dim> dims;
-  const Dim all[] = {{shape.batch, x.batch_step}, {shape.rows, x.row_step}, {shape.cols, x.col_step}};
+  const Dim all[] = {
+      {shape.batch, x.batch_step}, {shape.rows, x.row_step}, {shape.cols, x.col_step}};
   for (const Dim& dim : all)
     if (dim.extent > 1 && dim.step != 0) dims.push_back(dim);
   return dims;

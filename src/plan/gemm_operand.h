@@ -22,7 +22,7 @@ OperandShape shape_of_a(const GemmPlan& plan);
 OperandShape shape_of_b(const GemmPlan& plan);
 
 struct BlasMatrix {
-  bool addressable = false;  // the rest means nothing where this is false
+  bool addressable = false;    // the rest means nothing where this is false
   bool columns_first = false;  // columns are contiguous (Fortran's order) rather than rows
   int64_t leading = 0;         // elements from row to row, or from column to column
   int64_t batch_stride = 0;    // elements; 0 for a broadcast batch

@@ -29,7 +29,9 @@ Matrices read_matrices(const Layout& x, const char* name) {
   const auto step = [&](int dim) {
     return empty || x.shape[dim] == 1 ? 0 : x.strides[dim] * dtype_bytes(x.dtype);
   };
-  return {x.rank == 3 ? x.shape[0] : 1, x.shape[row], x.shape[col],
+  return {x.rank == 3 ? x.shape[0] : 1,
+          x.shape[row],
+          x.shape[col],
           {x.dtype, step(row), step(col), x.rank == 3 ? step(0) : 0}};
 }
 
@@ -136,8 +138,6 @@ std::string to_string(const GemmPlan& plan) {
   return text.str();
 }
 
-std::ostream& operator<<(std::ostream& out, const GemmPlan& plan) {
-  return out << to_string(plan);
-}
+std::ostream& operator<<(std::ostream& out, const GemmPlan& plan) { return out << to_string(plan); }
 
 }  // namespace infini

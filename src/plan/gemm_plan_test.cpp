@@ -50,16 +50,16 @@ TEST(GemmPlan, BatchOfOneIsBroadcastAndRankTwoIsABatchOfOne) {
   EXPECT_EQ(plan.c.batch_step, 48);
   EXPECT_EQ(plan.a.batch_step, 0);
   EXPECT_EQ(plan.b.batch_step, 0);
-  const GemmPlan zero =
-      make_gemm_plan(layout(f64, {4, 2, 3}), layout(f64, {4, 2, 5}, {0, 5, 1}), layout(f64, {5, 3}));
+  const GemmPlan zero = make_gemm_plan(layout(f64, {4, 2, 3}), layout(f64, {4, 2, 5}, {0, 5, 1}),
+                                       layout(f64, {5, 3}));
   EXPECT_EQ(zero, plan) << "a batch stride of 0 says the same";
 }
 
 TEST(GemmPlan, IgnoresStridesOfExtentOne) {
   const ptrdiff_t wild = PTRDIFF_MIN;
-  const GemmPlan plan = make_gemm_plan(layout(f32, {1, 1, 4}, {wild, 0, 1}),
-                                       layout(f32, {1, 1, 2}, {wild, wild, 1}),
-                                       layout(f32, {1, 2, 4}, {7, 4, 1}));
+  const GemmPlan plan =
+      make_gemm_plan(layout(f32, {1, 1, 4}, {wild, 0, 1}), layout(f32, {1, 1, 2}, {wild, wild, 1}),
+                     layout(f32, {1, 2, 4}, {7, 4, 1}));
   EXPECT_EQ(plan, make_gemm_plan(layout(f32, {1, 4}), layout(f32, {1, 2}), layout(f32, {2, 4})));
 }
 
@@ -70,8 +70,8 @@ TEST(GemmPlan, AcceptsEmptyExtents) {
       make_gemm_plan(layout(f32, {3, 4}), layout(f32, {3, 0}), layout(f32, {0, 4}));
   EXPECT_EQ(no_k.k, 0);
   EXPECT_EQ(no_k.c.row_step, 16);
-  EXPECT_EQ(make_gemm_plan(layout(f32, {0, 3, 4}), layout(f32, {0, 3, 2}), layout(f32, {2, 4})).batch,
-            0);
+  EXPECT_EQ(
+      make_gemm_plan(layout(f32, {0, 3, 4}), layout(f32, {0, 3, 2}), layout(f32, {2, 4})).batch, 0);
 }
 
 TEST(GemmPlan, RefusesShapesThatDoNotFit) {
@@ -99,7 +99,8 @@ TEST(GemmPlan, RefusesDtypesThatDoNotFit) {
   refuse("c is f64 but a and b are f32", f64, f32, f32);
   refuse("expected f16 or f32", bf16, f16, f16);
   for (infiniDtype_t narrow : {f16, bf16})
-    EXPECT_NO_THROW(make_gemm_plan(layout(f32, {2, 3}), layout(narrow, {2, 4}), layout(narrow, {4, 3})));
+    EXPECT_NO_THROW(
+        make_gemm_plan(layout(f32, {2, 3}), layout(narrow, {2, 4}), layout(narrow, {4, 3})));
 }
 
 TEST(GemmPlan, RefusesOverlappingC) {
@@ -127,15 +128,18 @@ TEST(GemmPlan, FoldsABatchThatIsOneTallerOrWiderProduct) {
   const Layout b = layout(f32, {7, 5});
   const GemmPlan taller = make_gemm_plan(layout(f32, {6, 3, 5}), layout(f32, {6, 3, 7}), b);
   EXPECT_EQ(fold_batch(taller), make_gemm_plan(layout(f32, {18, 5}), layout(f32, {18, 7}), b));
-  const GemmPlan rows = make_gemm_plan(layout(f32, {6, 1, 5}, {9, 0, 1}), layout(f32, {6, 1, 7}), b);
+  const GemmPlan rows =
+      make_gemm_plan(layout(f32, {6, 1, 5}, {9, 0, 1}), layout(f32, {6, 1, 7}), b);
   EXPECT_EQ(fold_batch(rows), make_gemm_plan(layout(f32, {6, 5}, {9, 1}), layout(f32, {6, 7}), b));
   const GemmPlan wider = make_gemm_plan(layout(f32, {6, 3, 5}, {5, 30, 1}), layout(f32, {3, 7}),
                                         layout(f32, {6, 7, 5}, {5, 30, 1}));
   EXPECT_EQ(fold_batch(wider),
             make_gemm_plan(layout(f32, {3, 30}), layout(f32, {3, 7}), layout(f32, {7, 30})));
-  const GemmPlan apart = make_gemm_plan(layout(f32, {6, 3, 5}), layout(f32, {6, 3, 7}, {22, 7, 1}), b);
+  const GemmPlan apart =
+      make_gemm_plan(layout(f32, {6, 3, 5}), layout(f32, {6, 3, 7}, {22, 7, 1}), b);
   EXPECT_EQ(fold_batch(apart), apart);
-  const GemmPlan own = make_gemm_plan(layout(f32, {6, 3, 5}), layout(f32, {6, 3, 7}), layout(f32, {6, 7, 5}));
+  const GemmPlan own =
+      make_gemm_plan(layout(f32, {6, 3, 5}), layout(f32, {6, 3, 7}), layout(f32, {6, 7, 5}));
   EXPECT_EQ(fold_batch(own), own);
 }
 
@@ -220,7 +224,8 @@ TEST(NeverMeet, IsNeverWrong) {
     const auto pick = [&](int low, int high) {
       return std::uniform_int_distribution<int>(low, high)(random);
     };
-    const OperandShape xs{pick(1, 3), pick(1, 4), pick(1, 4)}, ys{pick(1, 3), pick(1, 4), pick(1, 4)};
+    const OperandShape xs{pick(1, 3), pick(1, 4), pick(1, 4)},
+        ys{pick(1, 3), pick(1, 4), pick(1, 4)};
     const GemmOperand x{f32, pick(-6, 12) * 4, pick(-3, 6) * 4, pick(-9, 24) * 4};
     const GemmOperand y{f16, pick(-12, 24) * 2, pick(-6, 12) * 2, pick(-9, 48) * 2};
     const int64_t base = pick(-40, 40) * 2;

@@ -51,8 +51,8 @@ void require_span_fits(const Layout& layout) {
     const bool fits = checked_mul(layout.strides[i], dtype_bytes(layout.dtype), reach) &&
                       checked_mul(reach, layout.shape[i] - 1, reach) &&
                       checked_add(side, reach, side);
-    require(fits, bad_strides, "strides[", i, "] is ", layout.strides[i], " over ",
-            layout.shape[i], " elements of ", dtype_name(layout.dtype),
+    require(fits, bad_strides, "strides[", i, "] is ", layout.strides[i], " over ", layout.shape[i],
+            " elements of ", dtype_name(layout.dtype),
             "; the tensor would span more than 2^63 - 1 bytes");
   }
   int64_t total = 0;
@@ -122,8 +122,7 @@ bool same_shape(const Layout& a, const Layout& b) {
 std::string shape_string(const Layout& layout) {
   if (layout.rank == 0) return "scalar";
   std::string text;
-  for (int i = 0; i < layout.rank; ++i)
-    text += (i ? "x" : "") + std::to_string(layout.shape[i]);
+  for (int i = 0; i < layout.rank; ++i) text += (i ? "x" : "") + std::to_string(layout.shape[i]);
   return text;
 }
 

@@ -29,7 +29,8 @@ TEST(Layout, CountsThatOverflowAreBadShapes) {
   EXPECT_EQ(INFINI_STATUS_BAD_TENSOR_SHAPE, status_of({SIZE_MAX}, {}));
   EXPECT_EQ(INFINI_STATUS_BAD_TENSOR_SHAPE, status_of({INT64_MAX, 2}, {}));
   EXPECT_EQ(INFINI_STATUS_BAD_TENSOR_SHAPE, status_of({size_t{1} << 32, size_t{1} << 32}, {}));
-  EXPECT_EQ(INFINI_STATUS_BAD_TENSOR_SHAPE, status_of({(size_t{1} << 42) + 1, size_t{1} << 22}, {}));
+  EXPECT_EQ(INFINI_STATUS_BAD_TENSOR_SHAPE,
+            status_of({(size_t{1} << 42) + 1, size_t{1} << 22}, {}));
   EXPECT_EQ(INFINI_STATUS_BAD_TENSOR_SHAPE, status_of({size_t{1} << 62}, {}, INFINI_DTYPE_F16));
   EXPECT_EQ(INFINI_STATUS_SUCCESS, status_of({size_t{1} << 62}, {}, INFINI_DTYPE_U8));
 }

@@ -24,7 +24,8 @@ Runs runs_of(const RearrangePlan& plan, int64_t line, Step step_of) {
   Side sides[max_rank];
   int depth = 0;
   for (int i = 0; i < plan.depth; ++i)
-    if (const int64_t step = std::abs(step_of(plan.loops[i])); step != 0) sides[depth++] = {plan.loops[i].extent, step};
+    if (const int64_t step = std::abs(step_of(plan.loops[i])); step != 0)
+      sides[depth++] = {plan.loops[i].extent, step};
   std::sort(sides, sides + depth, [](const Side& a, const Side& b) { return a.step < b.step; });
   Runs runs{.span = plan.atom_bytes, .grain = line};
   for (int i = 0; i < depth; ++i) {

@@ -25,9 +25,10 @@ struct Expected {
 TEST(MemoryTraffic, CountsWholeLines) {
   const Expected cases[] = {
       {"rearrange f32 1024x1024 perm=1,0", 4 << 20, 4 << 20},
-      {"rearrange f32 1024x1024 src=2048,2", 8 << 20, 4 << 20},             // every second element
-      {"rearrange f32 1024x1024 dst=2048,2", (4 << 20) + (8 << 20), 8 << 20},  // lines written in part
-      {"rearrange f32 1024x16 src=64,1", 1024 * 64, 1024 * 64},            // a line of each row
+      {"rearrange f32 1024x1024 src=2048,2", 8 << 20, 4 << 20},  // every second element
+      {"rearrange f32 1024x1024 dst=2048,2", (4 << 20) + (8 << 20),
+       8 << 20},                                                 // lines written in part
+      {"rearrange f32 1024x16 src=64,1", 1024 * 64, 1024 * 64},  // a line of each row
       {"rearrange f32 1024x4 src=64,1", 1024 * 64, 1024 * 16},
       {"rearrange f32 1024x1024 src=0,1", 4096, 4 << 20},
       {"rearrange f32 1024x1024 src=-1024,-1", 4 << 20, 4 << 20},
@@ -47,14 +48,17 @@ TEST(MemoryTraffic, OfNothingIsNothing) {
   EXPECT_EQ(0, traffic.written);
 }
 
-int64_t line_at(int64_t byte, int64_t line) { return byte < 0 ? (byte + 1) / line - 1 : byte / line; }
+int64_t line_at(int64_t byte, int64_t line) {
+  return byte < 0 ? (byte + 1) / line - 1 : byte / line;
+}
 
 struct Lines {
   std::map<int64_t, int64_t> dst;  // line -> bytes of it that are written
   std::set<int64_t> src;
 };
 
-void walk(const RearrangePlan& plan, int level, int64_t dst, int64_t src, int64_t line, Lines& lines) {
+void walk(const RearrangePlan& plan, int level, int64_t dst, int64_t src, int64_t line,
+          Lines& lines) {
   if (level < plan.depth) {
     const Loop& loop = plan.loops[level];
     for (int64_t i = 0; i < loop.extent; ++i)

@@ -15,8 +15,8 @@ namespace {
 void require_compatible(const Layout& dst, const Layout& src) {
   require(dst.dtype == src.dtype, INFINI_STATUS_BAD_TENSOR_DTYPE, "dst is ", dtype_name(dst.dtype),
           " but src is ", dtype_name(src.dtype), "; rearrange moves bits and needs equal dtypes");
-  require(same_shape(dst, src), INFINI_STATUS_BAD_TENSOR_SHAPE, "dst has shape ",
-          ShapeOf{dst}, " but src has shape ", ShapeOf{src}, "; they must be equal");
+  require(same_shape(dst, src), INFINI_STATUS_BAD_TENSOR_SHAPE, "dst has shape ", ShapeOf{dst},
+          " but src has shape ", ShapeOf{src}, "; they must be equal");
 }
 
 // One loop for each dim that has more than one element.
@@ -203,8 +203,8 @@ std::string to_string(const RearrangePlan& plan) {
     text << "start at dst " << plan.dst_offset << ", src " << plan.src_offset << "\n";
   for (int i = 0; i < plan.depth; ++i) {
     const Loop& loop = plan.loops[i];
-    text << std::string(2 * static_cast<size_t>(i), ' ') << "for " << loop.extent << ": dst += "
-         << loop.dst_step << ", src += " << loop.src_step << "\n";
+    text << std::string(2 * static_cast<size_t>(i), ' ') << "for " << loop.extent
+         << ": dst += " << loop.dst_step << ", src += " << loop.src_step << "\n";
   }
   text << std::string(2 * static_cast<size_t>(plan.depth), ' ') << "copy " << plan.atom_bytes
        << " bytes";

@@ -40,7 +40,8 @@ Pairs pairs_of(const Layout& dst, const Layout& src) {
 
 void walk(const RearrangePlan& plan, int level, int64_t dst, int64_t src, Pairs& pairs) {
   if (level == plan.depth) {
-    for (int64_t byte = 0; byte < plan.atom_bytes; ++byte) pairs.emplace_back(dst + byte, src + byte);
+    for (int64_t byte = 0; byte < plan.atom_bytes; ++byte)
+      pairs.emplace_back(dst + byte, src + byte);
     return;
   }
   const Loop& loop = plan.loops[level];

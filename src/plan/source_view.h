@@ -17,6 +17,7 @@ struct SourceView {
 // Law: where there is an answer, every byte of the view was written by the copy, and the answer's
 // byte at the same index is the one that it was copied from. Nothing where no strides describe that
 // (the view also shows other bytes, or walks the source unevenly) or where they were not found.
-std::optional<SourceView> source_view(const RearrangePlan& copy, const Layout& view, int64_t offset);
+std::optional<SourceView> source_view(const RearrangePlan& copy, const Layout& view,
+                                      int64_t offset);
 
 }  // namespace infini

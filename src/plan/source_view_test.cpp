@@ -69,8 +69,7 @@ void change(View& view, harness::Random& random) {
       x.strides[i] = step + x.strides[j];
       x.shape[j] = 1;
       return;
-    default:
-      x.strides[i] = random.between(-4, 4);
+    default: x.strides[i] = random.between(-4, 4);
   }
 }
 
@@ -82,8 +81,8 @@ TEST(SourceView, KeepsItsLawForRandomCopiesAndViews) {
     if (element_count(problem.dst) == 0) continue;
     View view{problem.dst};
     for (int64_t changes = random.between(0, 4); changes > 0; --changes) change(view, random);
-    const auto answer = source_view(make_rearrange_plan(problem.dst, problem.src), view.layout,
-                                    view.offset);
+    const auto answer =
+        source_view(make_rearrange_plan(problem.dst, problem.src), view.layout, view.offset);
     if (!answer) {
       ++unseen;
       continue;
@@ -118,7 +117,7 @@ std::string seen(const char* copy, const Layout& view, int64_t offset = 0) {
   return text + "at " + std::to_string(answer->offset);
 }
 
-constexpr const char* turned = "rearrange f32 6x8 src=1,6";       // a dense copy of a transposition
+constexpr const char* turned = "rearrange f32 6x8 src=1,6";  // a dense copy of a transposition
 constexpr const char* padded = "rearrange f32 6x8 dst=10,1 src=1,6";
 
 TEST(SourceView, SeesPartsTurnsAndSplitsOfACopy) {

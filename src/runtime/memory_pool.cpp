@@ -76,8 +76,8 @@ void MemoryPool::free(void* p, size_t bytes, void* stream, bool used_elsewhere) 
   const size_t block = block_bytes(bytes);
   std::lock_guard lock(mutex_);
   stats_.in_use_bytes -= block;
-  const bool room = block <= limits_.max_cached_bytes &&
-                    stats_.cached_bytes <= limits_.max_cached_bytes - block;
+  const bool room =
+      block <= limits_.max_cached_bytes && stats_.cached_bytes <= limits_.max_cached_bytes - block;
   if (room && keep({p, block}, stream, used_elsewhere)) return;
   try {
     device_.make_current();

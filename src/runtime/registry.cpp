@@ -33,7 +33,8 @@ std::array<Slot, INFINI_DEVICE_TYPE_COUNT>& slots() {
 // INFINI_BACKEND_PATH, else the folder of the library that this code is in; for a program that
 // carries the library's code itself (bin/infini), the lib folder beside its own.
 std::filesystem::path module_path(const std::string& file) {
-  if (const char* path = std::getenv("INFINI_BACKEND_PATH")) return std::filesystem::path(path) / file;
+  if (const char* path = std::getenv("INFINI_BACKEND_PATH"))
+    return std::filesystem::path(path) / file;
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&find_backend), &info) == 0 || !info.dli_fname)
     return file;
@@ -48,8 +49,8 @@ const Backend* load_module(infiniDevice_t kind, std::string& why) {
   const auto path = module_path(std::string("libinfini-") + device_kind_name(kind) + ".so");
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
-    why = std::string("this build has no ") + device_kind_name(kind) + " module (" +
-          path.string() + " does not exist)";
+    why = std::string("this build has no ") + device_kind_name(kind) + " module (" + path.string() +
+          " does not exist)";
     return nullptr;
   }
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -19,7 +19,9 @@ class Capture {
     while (streams_.size() < lanes) streams_.push_back(device.create_stream());
   }
   ~Capture() {
-    quietly([&] { if (open_) device_.destroy_graph(device_.end_capture(streams_[0])); });
+    quietly([&] {
+      if (open_) device_.destroy_graph(device_.end_capture(streams_[0]));
+    });
     for (void* event : events_) quietly([&] { device_.destroy_event(event); });
     for (void* stream : streams_) quietly([&] { device_.destroy_stream(stream); });
   }

@@ -87,23 +87,16 @@ void store(std::byte* to, Word word) {
 void write_one(std::byte* to, DataType dtype) {
   std::memset(to, 0, dsize(dtype));
   switch (dtype) {
-    case DataType::F8:
-      return store(to, infini::f8_from_f32(1));
-    case DataType::C16:
-      return store(to, infini::f8_from_f32(1));  // real part; the other stays 0
+    case DataType::F8: return store(to, infini::f8_from_f32(1));
+    case DataType::C16: return store(to, infini::f8_from_f32(1));  // real part; the other stays 0
     case DataType::F16:
-    case DataType::C32:
-      return store(to, infini::f16_from_f32(1));
-    case DataType::BF16:
-      return store(to, infini::bf16_from_f32(1));
+    case DataType::C32: return store(to, infini::f16_from_f32(1));
+    case DataType::BF16: return store(to, infini::bf16_from_f32(1));
     case DataType::F32:
-    case DataType::C64:
-      return store(to, 1.0f);
+    case DataType::C64: return store(to, 1.0f);
     case DataType::F64:
-    case DataType::C128:
-      return store(to, 1.0);
-    default:
-      return store(to, uint8_t{1});  // whole numbers, lowest byte first
+    case DataType::C128: return store(to, 1.0);
+    default: return store(to, uint8_t{1});  // whole numbers, lowest byte first
   }
 }
 
@@ -133,7 +126,8 @@ Tensor broadcast_to(const Tensor& src, const Shape& shape) {
   }
   require(fits, INFINI_STATUS_BAD_TENSOR_SHAPE, "shape ", text(from.shape()),
           " cannot be broadcast to ", text(shape));
-  infini::make_layout(static_cast<infiniDtype_t>(from.dtype()), rank, shape.data(), strides.data());  // or throws
+  infini::make_layout(static_cast<infiniDtype_t>(from.dtype()), rank, shape.data(),
+                      strides.data());  // or throws
   return TensorAccess::make(shape, std::move(strides), from.dtype(), from.memory(),
                             const_cast<std::byte*>(from.data()));
 }

@@ -84,10 +84,11 @@ class Planner {
       if (needs[lane] != none && needs[lane] == last_[lane] && heirs_[needs[lane]] == i)
         if (best == none || needs[lane] > needs[best]) best = lane;
     if (best != none) return best;
-    return static_cast<size_t>(
-        std::min_element(last_.begin(), last_.end(),
-                         [](size_t a, size_t b) { return a + 1 < b + 1; }) -  // none counts as least
-        last_.begin());
+    return static_cast<size_t>(std::min_element(last_.begin(), last_.end(),
+                                                [](size_t a, size_t b) {
+                                                  return a + 1 < b + 1;
+                                                }) -  // none counts as least
+                               last_.begin());
   }
 
   void place(size_t i) {

@@ -151,7 +151,8 @@ TEST_P(Operations, MatmulAddsToC) {
   const std::vector<float> before = elements(c), product = elements(op::matmul(a, b));
   op::matmul_(c, a, b, 2.0f, -3.0f);
   const std::vector<float> after = elements(c);
-  for (size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i], 2 * product[i] - 3 * before[i]) << i;
+  for (size_t i = 0; i < after.size(); ++i)
+    EXPECT_EQ(after[i], 2 * product[i] - 3 * before[i]) << i;
 }
 
 TEST_P(Operations, RefuseWhatDoesNotFitAndNameBothSides) {

@@ -10,7 +10,8 @@
 namespace infinicore::detail {
 namespace {
 
-constexpr size_t most_copies = 512;     // that are followed at a time: each reader looks at all of them
+constexpr size_t most_copies =
+    512;  // that are followed at a time: each reader looks at all of them
 constexpr size_t farthest_step = 4096;  // that is asked whether it reads a copy
 
 Span span_of(const Tensor& tensor) { return detail::span_of(*tensor.operator->()); }
@@ -33,8 +34,8 @@ struct Copy {
   Tensor seen(const Tensor& tensor) const {
     if (tensor->dtype() != dst->dtype() || &tensor->memory()->place() != &dst->memory()->place())
       return {};
-    const auto plan = infini::make_rearrange_plan(layout_of(*dst.operator->()),
-                                                  layout_of(*src.operator->()));
+    const auto plan =
+        infini::make_rearrange_plan(layout_of(*dst.operator->()), layout_of(*src.operator->()));
     const auto view =
         infini::source_view(plan, layout_of(*tensor.operator->()), tensor->data() - dst->data());
     if (!view) return {};

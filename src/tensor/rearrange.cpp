@@ -99,8 +99,15 @@ std::string Rearrange::describe() const { return step_->describe(); }
 RearrangePlan Rearrange::plan() const {
   const infini::Rearrange& prepared = static_cast<const RearrangeStep&>(*step_).prepared();
   const infini::RearrangePlan plan = prepared.plan();
-  RearrangePlan facts{plan.atom_bytes, plan.dst_offset, plan.src_offset, {}, moved_bytes(plan),
-                      distinct_source_bytes(plan), "", "", explain(prepared)};
+  RearrangePlan facts{plan.atom_bytes,
+                      plan.dst_offset,
+                      plan.src_offset,
+                      {},
+                      moved_bytes(plan),
+                      distinct_source_bytes(plan),
+                      "",
+                      "",
+                      explain(prepared)};
   for (int i = 0; i < plan.depth; ++i)
     facts.loops.push_back({plan.loops[i].extent, plan.loops[i].dst_step, plan.loops[i].src_step});
   if (const infini::RearrangeKernel* kernel = prepared.kernel()) {

@@ -10,9 +10,7 @@ constexpr auto bad_param = INFINI_STATUS_BAD_PARAM;
 
 struct Change {
   explicit Change(const std::pair<Tensor, Tensor>& pair)
-      : from(pair.first),
-        to(pair.second),
-        span(span_of(TensorAccess::impl(from, "from"))) {
+      : from(pair.first), to(pair.second), span(span_of(TensorAccess::impl(from, "from"))) {
     TensorAccess::impl(to, "to");
     require(from->device() == to->device() && same_layout(*from.operator->(), *to.operator->()),
             bad_param, "from is ", from->info(), ", to is ", to->info(),
@@ -38,8 +36,8 @@ Tensor replaced(const Tensor& tensor, std::vector<Change>& changes) {
   Change* match = nullptr;
   for (Change& change : changes) {
     if (!change.touches(tensor, its)) continue;
-    require(holds(*change.from.operator->(), *tensor.operator->()), bad_param, "the graph uses ", tensor->info(),
-            ", which lies only partly inside from (", change.from->info(), ")");
+    require(holds(*change.from.operator->(), *tensor.operator->()), bad_param, "the graph uses ",
+            tensor->info(), ", which lies only partly inside from (", change.from->info(), ")");
     require(match == nullptr, bad_param, "the graph's ", tensor->info(),
             " lies inside two of the tensors to be replaced");
     match = &change;

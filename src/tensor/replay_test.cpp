@@ -111,8 +111,8 @@ class Machine {
     for (const Instruction& next : script.instructions) {
       const bool fresh = next.y.shape.empty(), product = !next.b.shape.empty();
       const Tensor a = view(next.a, temporaries);
-      const Tensor y = fresh ? Tensor::empty(a->shape(), a->dtype(), a->device())
-                             : view(next.y, temporaries);
+      const Tensor y =
+          fresh ? Tensor::empty(a->shape(), a->dtype(), a->device()) : view(next.y, temporaries);
       if (fresh) temporaries.push_back(y);
       try {
         if (product)

@@ -8,7 +8,7 @@
 namespace simt {
 namespace {
 
-constexpr size_t most_logged = 1 << 20;   // accesses of one kernel; larger ones are not judged
+constexpr size_t most_logged = 1 << 20;  // accesses of one kernel; larger ones are not judged
 
 [[noreturn]] void refuse(SimtEmuRule rule, Error error, Address address, size_t size, bool write,
                          const char* what) {

@@ -15,7 +15,8 @@ void take(Staged& copy) {
 }
 
 void mark_arriving(const uint8_t* to, bool arriving) {
-  SharedWord* word = &engine.shared_words[static_cast<size_t>(to - engine.shared) / SharedWord::bytes];
+  SharedWord* word =
+      &engine.shared_words[static_cast<size_t>(to - engine.shared) / SharedWord::bytes];
   for (size_t i = 0; i < vector / SharedWord::bytes; ++i) word[i].arriving = arriving;
 }
 

@@ -47,27 +47,17 @@ __global__ void misuse(Misuse which, bool waits, float* all_y, const float* all_
   switch (which) {
     case Misuse::none:
     case Misuse::no_stage_wait:
-    case Misuse::no_barrier_after_wait:
-      return reverse(y, x, which);
+    case Misuse::no_barrier_after_wait: return reverse(y, x, which);
     case Misuse::shared_words:
-    case Misuse::byte_of_a_word:
-      return write_bytes_read_words(y, which == Misuse::shared_words);
-    case Misuse::no_barrier:
-      return reverse_by_words(y, x, false);
-    case Misuse::pending_at_exit:
-      return stage(staged_floats(), x);
+    case Misuse::byte_of_a_word: return write_bytes_read_words(y, which == Misuse::shared_words);
+    case Misuse::no_barrier: return reverse_by_words(y, x, false);
+    case Misuse::pending_at_exit: return stage(staged_floats(), x);
     case Misuse::divergent_barrier:
       if (t != 7) __syncthreads();
       break;
-    case Misuse::beyond_the_end:
-      y[last ? n : t] = 1;
-      break;
-    case Misuse::before_the_begin:
-      y[t] = blockIdx.x == 0 && t == 0 ? x[-1] : 1;
-      break;
-    case Misuse::beyond_shared:
-      staged_floats()[last ? n : t] = 1;
-      break;
+    case Misuse::beyond_the_end: y[last ? n : t] = 1; break;
+    case Misuse::before_the_begin: y[t] = blockIdx.x == 0 && t == 0 ? x[-1] : 1; break;
+    case Misuse::beyond_shared: staged_floats()[last ? n : t] = 1; break;
     case Misuse::misaligned_vector:
       if (t == 0) *reinterpret_cast<uint4*>(y + 1) = make_uint4(1, 2, 3, 4);
       break;
@@ -80,15 +70,9 @@ __global__ void misuse(Misuse which, bool waits, float* all_y, const float* all_
     case Misuse::stage_to_global:
       if (t == 0) simtStageVector(y, x);
       break;
-    case Misuse::written_twice:
-      y[t / 2] = 1;
-      break;
-    case Misuse::read_and_written:
-      y[t] = y[t ^ 1];
-      break;
-    case Misuse::reads_shared_garbage:
-      y[t] = staged_floats()[t];
-      break;
+    case Misuse::written_twice: y[t / 2] = 1; break;
+    case Misuse::read_and_written: y[t] = y[t ^ 1]; break;
+    case Misuse::reads_shared_garbage: y[t] = staged_floats()[t]; break;
   }
 }
 

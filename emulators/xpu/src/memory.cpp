@@ -9,7 +9,7 @@
 namespace xpu_emu {
 namespace {
 using emulators::find_gap, emulators::round_up;
-constexpr uint64_t gap = 1 << 20;   // between HBM and L3, so that no overrun joins them
+constexpr uint64_t gap = 1 << 20;  // between HBM and L3, so that no overrun joins them
 constexpr uint64_t device_span = hbm_capacity + gap + l3_capacity + gap;
 constexpr uint64_t poison_limit = 16 << 20;
 constexpr int poison = 0xCB;

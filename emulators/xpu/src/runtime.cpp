@@ -111,18 +111,10 @@ int xpu_device_get_attr(uint64_t* pattr, XPUDeviceAttr attr, int devid) {
   if (!pattr) return -XPUERR_INVALID_PARAM;
   if (devid < 0 || devid >= device_count) return -XPUERR_INVALID_DEVICE;
   switch (attr) {
-    case XPUATTR_MODEL:
-      *pattr = 0;
-      return 0;
-    case XPUATTR_MEM_MAIN_CAPACITY:
-      *pattr = state().hbm_limit;
-      return 0;
-    case XPUATTR_MEM_L3_CAPACITY:
-      *pattr = l3_capacity;
-      return 0;
-    case XPUATTR_NUM_CLUSTER:
-      *pattr = physical_clusters;
-      return 0;
+    case XPUATTR_MODEL: *pattr = 0; return 0;
+    case XPUATTR_MEM_MAIN_CAPACITY: *pattr = state().hbm_limit; return 0;
+    case XPUATTR_MEM_L3_CAPACITY: *pattr = l3_capacity; return 0;
+    case XPUATTR_NUM_CLUSTER: *pattr = physical_clusters; return 0;
   }
   return -XPUERR_NOSUPPORT;
 }

@@ -18,7 +18,7 @@
 
 namespace infinicore::context {
 
-// --- devices and streams -----------------------------------------------------------------------
+// --- devices and streams ---
 // The calling thread's current device, shared with infinirtSetDevice; CPU 0 at first.
 INFINI_EXPORT void setDevice(const Device& device);
 INFINI_EXPORT Device getDevice();
@@ -36,7 +36,7 @@ infiniopHandle_t getInfiniopHandle();
 INFINI_EXPORT void syncStream();
 INFINI_EXPORT void syncDevice();
 
-// --- memory --------------------------------------------------------------------------------------
+// --- memory ---
 // From the current device's pool; allocateHostMemory from the CPU's.
 INFINI_EXPORT std::shared_ptr<Memory> allocateMemory(std::size_t bytes);
 INFINI_EXPORT std::shared_ptr<Memory> allocateHostMemory(std::size_t bytes);
@@ -71,8 +71,7 @@ INFINI_EXPORT void setDeviceMemory(void* p, int value, std::size_t bytes);
 INFINI_EXPORT void setDeviceMemoryAsync(void* p, int value, std::size_t bytes,
                                         infinirtStream_t stream);
 
-// --- events of the current device
-// ------------------------------------------------------------------
+// --- events of the current device ---
 INFINI_EXPORT infinirtEvent_t createEvent();
 INFINI_EXPORT infinirtEvent_t createEventWithFlags(std::uint32_t flags);
 INFINI_EXPORT void recordEvent(infinirtEvent_t event, infinirtStream_t stream = nullptr);
@@ -82,8 +81,7 @@ INFINI_EXPORT void destroyEvent(infinirtEvent_t event);
 INFINI_EXPORT float elapsedTime(infinirtEvent_t start, infinirtEvent_t end);  // in milliseconds
 INFINI_EXPORT void streamWaitEvent(infinirtStream_t stream, infinirtEvent_t event);
 
-// --- recording, see graph.hpp
-// ------------------------------------------------------------------------
+// --- recording, see graph.hpp ---
 INFINI_EXPORT bool isGraphRecording();
 INFINI_EXPORT void startGraphRecording();
 INFINI_EXPORT void addGraphOperator(std::shared_ptr<graph::GraphOperator> op);

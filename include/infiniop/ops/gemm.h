@@ -12,21 +12,33 @@
 #include "../operator_descriptor.h"
 #include "../tensor_descriptor.h"
 
-typedef struct InfiniopDescriptor *infiniopGemmDescriptor_t;
+typedef struct InfiniopDescriptor* infiniopGemmDescriptor_t;
 
 /* Choices that a caller may make; set size to sizeof(infiniopGemmOptions_t) and the rest to 0. */
 typedef struct {
-    size_t size;
-    int allow_tf32; /* f32 products may use TF32 (10 bits of mantissa); otherwise full f32 */
+  size_t size;
+  int allow_tf32; /* f32 products may use TF32 (10 bits of mantissa); otherwise full f32 */
 } infiniopGemmOptions_t;
 
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateGemmDescriptor(infiniopHandle_t handle, infiniopGemmDescriptor_t *desc, infiniopTensorDescriptor_t c, infiniopTensorDescriptor_t a, infiniopTensorDescriptor_t b);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateGemmDescriptor(infiniopHandle_t handle,
+                                                                     infiniopGemmDescriptor_t* desc,
+                                                                     infiniopTensorDescriptor_t c,
+                                                                     infiniopTensorDescriptor_t a,
+                                                                     infiniopTensorDescriptor_t b);
 /* As above with options; NULL means the defaults (INFINI_ALLOW_TF32=1 in the environment allows TF32). */
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateGemmDescriptorWithOptions(infiniopHandle_t handle, infiniopGemmDescriptor_t *desc, infiniopTensorDescriptor_t c, infiniopTensorDescriptor_t a, infiniopTensorDescriptor_t b, const infiniopGemmOptions_t *options);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateGemmDescriptorWithOptions(
+    infiniopHandle_t handle, infiniopGemmDescriptor_t* desc, infiniopTensorDescriptor_t c,
+    infiniopTensorDescriptor_t a, infiniopTensorDescriptor_t b,
+    const infiniopGemmOptions_t* options);
 /* The workspace that infiniopGemm needs: memory of the descriptor's device, 64-byte aligned, not
  * shared between runs that may overlap in time. */
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopGetGemmWorkspaceSize(infiniopGemmDescriptor_t desc, size_t *size);
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopGemm(infiniopGemmDescriptor_t desc, void *workspace, size_t workspace_size, void *c, const void *a, const void *b, float alpha, float beta, void *stream);
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopDestroyGemmDescriptor(infiniopGemmDescriptor_t desc);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopGetGemmWorkspaceSize(infiniopGemmDescriptor_t desc,
+                                                                     size_t* size);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopGemm(infiniopGemmDescriptor_t desc, void* workspace,
+                                                     size_t workspace_size, void* c, const void* a,
+                                                     const void* b, float alpha, float beta,
+                                                     void* stream);
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopDestroyGemmDescriptor(infiniopGemmDescriptor_t desc);
 
 #endif

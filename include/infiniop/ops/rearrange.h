@@ -13,10 +13,14 @@
 #include "../operator_descriptor.h"
 #include "../tensor_descriptor.h"
 
-typedef struct InfiniopDescriptor *infiniopRearrangeDescriptor_t;
+typedef struct InfiniopDescriptor* infiniopRearrangeDescriptor_t;
 
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateRearrangeDescriptor(infiniopHandle_t handle, infiniopRearrangeDescriptor_t *desc, infiniopTensorDescriptor_t dst, infiniopTensorDescriptor_t src);
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopRearrange(infiniopRearrangeDescriptor_t desc, void *dst, const void *src, void *stream);
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopDestroyRearrangeDescriptor(infiniopRearrangeDescriptor_t desc);
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopCreateRearrangeDescriptor(infiniopHandle_t handle, infiniopRearrangeDescriptor_t* desc,
+                                  infiniopTensorDescriptor_t dst, infiniopTensorDescriptor_t src);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopRearrange(infiniopRearrangeDescriptor_t desc,
+                                                          void* dst, const void* src, void* stream);
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopDestroyRearrangeDescriptor(infiniopRearrangeDescriptor_t desc);
 
 #endif

@@ -12,14 +12,19 @@
 
 #include "rearrange.h"
 
-typedef struct InfiniopDescriptor *infiniopRearrangeBatchDescriptor_t;
+typedef struct InfiniopDescriptor* infiniopRearrangeBatchDescriptor_t;
 
 /* dst and src hold `layouts` tensor descriptors each (at least 1). With one pair of layouts every copy
  * has it, and a run may have any number of copies; with more, copy i has the layouts dst[i] and
  * src[i], and a run has exactly that many copies. dtypes may differ between pairs. */
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateRearrangeBatchDescriptor(infiniopHandle_t handle, infiniopRearrangeBatchDescriptor_t *desc, size_t layouts, const infiniopTensorDescriptor_t *dst, const infiniopTensorDescriptor_t *src);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateRearrangeBatchDescriptor(
+    infiniopHandle_t handle, infiniopRearrangeBatchDescriptor_t* desc, size_t layouts,
+    const infiniopTensorDescriptor_t* dst, const infiniopTensorDescriptor_t* src);
 /* dst and src hold `count` base pointers each, read before the call returns. */
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopRearrangeBatch(infiniopRearrangeBatchDescriptor_t desc, size_t count, void *const *dst, const void *const *src, void *stream);
-__INFINI_C INFINI_EXPORT infiniStatus_t infiniopDestroyRearrangeBatchDescriptor(infiniopRearrangeBatchDescriptor_t desc);
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopRearrangeBatch(infiniopRearrangeBatchDescriptor_t desc, size_t count, void* const* dst,
+                       const void* const* src, void* stream);
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopDestroyRearrangeBatchDescriptor(infiniopRearrangeBatchDescriptor_t desc);
 
 #endif

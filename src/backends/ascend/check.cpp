@@ -11,21 +11,16 @@ constexpr int refused_code = 561103;
 infiniStatus_t status_of(int code) {
   switch (code) {
     case 100001:
-    case 107002:
-      return INFINI_STATUS_DEVICE_NOT_INITIALIZED;
-    case 107001:
-      return INFINI_STATUS_DEVICE_NOT_FOUND;
+    case 107002: return INFINI_STATUS_DEVICE_NOT_INITIALIZED;
+    case 107001: return INFINI_STATUS_DEVICE_NOT_FOUND;
     case 100000:
     case 107000:
     case 107003:
     case 107006:
     case 107007:
-    case 107017:
-      return INFINI_STATUS_BAD_PARAM;
-    case 207000:
-      return INFINI_STATUS_NOT_IMPLEMENTED;
-    default:
-      return INFINI_STATUS_INTERNAL_ERROR;
+    case 107017: return INFINI_STATUS_BAD_PARAM;
+    case 207000: return INFINI_STATUS_NOT_IMPLEMENTED;
+    default: return INFINI_STATUS_INTERNAL_ERROR;
   }
 }
 

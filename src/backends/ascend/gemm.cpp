@@ -24,17 +24,10 @@ constexpr int8_t keep_dtype = 0, allow_down_precision = 1;
 
 bool acl_dtype(infiniDtype_t dtype, aclDataType& out) {
   switch (dtype) {
-    case INFINI_DTYPE_F32:
-      out = ACL_FLOAT;
-      return true;
-    case INFINI_DTYPE_F16:
-      out = ACL_FLOAT16;
-      return true;
-    case INFINI_DTYPE_BF16:
-      out = ACL_BF16;
-      return true;
-    default:
-      return false;
+    case INFINI_DTYPE_F32: out = ACL_FLOAT; return true;
+    case INFINI_DTYPE_F16: out = ACL_FLOAT16; return true;
+    case INFINI_DTYPE_BF16: out = ACL_BF16; return true;
+    default: return false;
   }
 }
 

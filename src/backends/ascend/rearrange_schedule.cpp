@@ -270,14 +270,10 @@ Made make_engine(const int64_t& alignment, const Nest& nest) {
 }
 
 constexpr Candidate<Schedule, int64_t, Nest> candidates[] = {
-    {"copy", accepts_copy, make_copy},
-    {"copy_2d", accepts_copy_2d, make_copy_2d},
-    {"transpose", accepts_any, make_transpose},
-    {"view_copy", accepts_any, make_view_copy},
-    {"flip", accepts_any, make_flip},
-    {"staged", accepts_any, make_staged},
-    {"ai_cpu", accepts_any, make_ai_cpu},
-    {"engine", accepts_any, make_engine},
+    {"copy", accepts_copy, make_copy},          {"copy_2d", accepts_copy_2d, make_copy_2d},
+    {"transpose", accepts_any, make_transpose}, {"view_copy", accepts_any, make_view_copy},
+    {"flip", accepts_any, make_flip},           {"staged", accepts_any, make_staged},
+    {"ai_cpu", accepts_any, make_ai_cpu},       {"engine", accepts_any, make_engine},
 };
 
 }  // namespace

@@ -120,7 +120,8 @@ TEST(AscendSchedule, KeepsTheLawOnRandomCases) {
 }
 
 TEST(AscendSchedule, EveryCandidateKeepsTheLaw) {
-  for (const char* name : {"copy!", "copy_2d!", "transpose!", "view_copy!", "flip!", "staged!", "ai_cpu!", "engine!"}) {
+  for (const char* name : {"copy!", "copy_2d!", "transpose!", "view_copy!", "flip!", "staged!",
+                           "ai_cpu!", "engine!"}) {
     setenv("INFINI_ASCEND_REARRANGE", name, 1);
     harness::Random random(11);
     for (int i = 0; i < 200 && !HasFailure(); ++i) expect_law(harness::random_problem(random));

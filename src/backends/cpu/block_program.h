@@ -17,8 +17,8 @@ struct BlockProgram {
     bool reads_on;      // 16 bytes may be read of every row, since they lie in the block
   };
   std::vector<Panel> panels;
-  std::vector<int64_t> src_of_row;        // of each panel panel_rows(word) offsets, the last one repeated
-  int64_t columns = 1;                    // of every panel, contiguous in src
+  std::vector<int64_t> src_of_row;  // of each panel panel_rows(word) offsets, the last one repeated
+  int64_t columns = 1;              // of every panel, contiguous in src
   std::vector<int64_t> buffer_of_column;
   std::vector<int64_t> lines;  // of src, to be fetched before
   std::vector<Outflow::Run> runs;
@@ -31,7 +31,8 @@ constexpr int64_t panel_rows(int64_t word) { return is_word(word) ? line_bytes /
 // A block: where it is, and which of its axes have fewer iterations than others.
 class BlockCursor {
  public:
-  BlockCursor(const BlockSchedule& schedule, int64_t start) : axes_(schedule.axes.data()), depth_(static_cast<int>(schedule.axes.size())) {
+  BlockCursor(const BlockSchedule& schedule, int64_t start)
+      : axes_(schedule.axes.data()), depth_(static_cast<int>(schedule.axes.size())) {
     for (int i = depth_; i-- > 0;) {
       index_[i] = start % axes_[i].parts();
       start /= axes_[i].parts();

@@ -14,9 +14,10 @@ namespace {
 
 using Axis = BlockSchedule::Axis;
 
-constexpr int64_t least_src_run = 16;  // of fewer bytes most of what is fetched for a block would not belong to it
-constexpr int64_t whole_bytes = 2048;  // runs that are better whole than in parts
-constexpr int64_t most_atom = 256;     // longer ones are copied
+constexpr int64_t least_src_run =
+    16;  // of fewer bytes most of what is fetched for a block would not belong to it
+constexpr int64_t whole_bytes = 2048;       // runs that are better whole than in parts
+constexpr int64_t most_atom = 256;          // longer ones are copied
 constexpr int64_t least_cached = 64 << 10;  // bytes that are worth blocks in the cache
 
 // The axes, as indices, that form one run on a side, innermost first; `gap`: bytes that may lie between its parts.
@@ -27,7 +28,9 @@ std::vector<size_t> chain(const std::vector<Axis>& axes, int64_t word, int64_t g
     const auto distance = [&](const Axis& axis) { return std::abs(axis.loop.*step) - run; };
     auto next = axes.end();
     for (auto axis = axes.begin(); axis != axes.end(); ++axis)
-      if (distance(*axis) >= 0 && distance(*axis) <= gap && (next == axes.end() || distance(*axis) < distance(*next))) next = axis;
+      if (distance(*axis) >= 0 && distance(*axis) <= gap &&
+          (next == axes.end() || distance(*axis) < distance(*next)))
+        next = axis;
     if (next == axes.end()) return found;
     found.push_back(static_cast<size_t>(next - axes.begin()));
     run += (next->loop.extent - 1) * std::abs(next->loop.*step);
@@ -36,7 +39,8 @@ std::vector<size_t> chain(const std::vector<Axis>& axes, int64_t word, int64_t g
 
 // Tiles of rows and columns do as well where their lines are put together without a buffer, from rows of whole lines.
 bool suits(const TileSchedule& tiles) {
-  return tiles.store == TileSchedule::Store::streamed && tiles.column_count * tiles.word >= line_bytes;
+  return tiles.store == TileSchedule::Store::streamed &&
+         tiles.column_count * tiles.word >= line_bytes;
 }
 
 // Rows that fill no line, or columns that fill no lane: tiles of them move little at a time, even in the cache.
@@ -59,7 +63,8 @@ int64_t volume(const std::vector<Axis>& axes) {
 // Grows a block from a point.
 class Growth {
  public:
-  Growth(std::vector<Axis>& axes, int64_t word) : axes_(axes), word_(word), limit_(block_bytes / word) {}
+  Growth(std::vector<Axis>& axes, int64_t word)
+      : axes_(axes), word_(word), limit_(block_bytes / word) {}
 
   // Until the chain's run has so many bytes, if the limit allows it.
   void grow(const std::vector<size_t>& chain, int64_t bytes) {
@@ -112,7 +117,8 @@ int64_t run_of(const std::vector<Axis>& axes, const std::vector<size_t>& chain, 
 }
 
 // Blocks follow each other in dst first, so that runs go on; then in src.
-std::vector<Axis> in_order(const std::vector<Axis>& axes, const std::vector<size_t>& in_dst, const std::vector<size_t>& in_src) {
+std::vector<Axis> in_order(const std::vector<Axis>& axes, const std::vector<size_t>& in_dst,
+                           const std::vector<size_t>& in_src) {
   std::vector<size_t> order = in_dst;  // innermost first
   const auto add = [&](size_t i) {
     if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
@@ -132,14 +138,16 @@ int64_t run_pitch(int64_t run) {
 }
 
 std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, const Policy& policy) {
-  if (plan.depth < 2 || plan.atom_bytes > most_atom || is_for_others(plan, policy)) return std::nullopt;
+  if (plan.depth < 2 || plan.atom_bytes > most_atom || is_for_others(plan, policy))
+    return std::nullopt;
   BlockSchedule schedule;
   schedule.word = plan.atom_bytes;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
   for (int i = 0; i < plan.depth; ++i) schedule.axes.push_back({plan.loops[i]});
   auto& axes = schedule.axes;
-  const auto in_dst = chain<&Loop::dst_step>(axes, schedule.word), in_src = chain<&Loop::src_step>(axes, schedule.word, most_gap);
+  const auto in_dst = chain<&Loop::dst_step>(axes, schedule.word),
+             in_src = chain<&Loop::src_step>(axes, schedule.word, most_gap);
   if (in_dst.empty() || in_src.empty() || in_dst.front() == in_src.front()) return std::nullopt;
   Growth growth(axes, schedule.word);
   growth.grow(in_src, line_bytes);
@@ -151,7 +159,8 @@ std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, cons
   even_out(axes, line_bytes / std::gcd(line_bytes, schedule.word));
   schedule.run = run_of(axes, in_dst, schedule.word);
   if (run_of(axes, in_src, schedule.word) < least_src_run) return std::nullopt;
-  if (volume(axes) * schedule.word / schedule.run * run_pitch(schedule.run) > buffer_bytes) return std::nullopt;
+  if (volume(axes) * schedule.word / schedule.run * run_pitch(schedule.run) > buffer_bytes)
+    return std::nullopt;
   axes = in_order(axes, in_dst, in_src);
   for (const Axis& axis : axes) schedule.block_count *= axis.parts();
   return schedule;
@@ -173,10 +182,10 @@ bool is_wide_transposition(const RearrangePlan& plan) {
 std::string to_string(const BlockSchedule& schedule) {
   std::ostringstream text;
   for (const Axis& axis : schedule.axes)
-    text << "axis    " << axis.part << " of " << axis.loop.extent << " (dst " << axis.loop.dst_step << ", src " << axis.loop.src_step
-         << ")\n";
-  text << schedule.block_count << " blocks of " << volume(schedule.axes) << " x " << schedule.word << " bytes in runs of "
-       << schedule.run << " bytes";
+    text << "axis    " << axis.part << " of " << axis.loop.extent << " (dst " << axis.loop.dst_step
+         << ", src " << axis.loop.src_step << ")\n";
+  text << schedule.block_count << " blocks of " << volume(schedule.axes) << " x " << schedule.word
+       << " bytes in runs of " << schedule.run << " bytes";
   return text.str();
 }
 

@@ -35,8 +35,10 @@ int64_t stream_pages(char* dst, const char* src, int64_t bytes) {
   for (; done + group <= bytes; done += group)
     for (int64_t at = done; at < done + page; at += visit)
       for (int64_t i = at; i < at + group; i += page) {
-        for (int64_t line = i; line < i + visit; line += line_bytes) __builtin_prefetch(src + line + visit);
-        for (int64_t line = i; line < i + visit; line += line_bytes) stream_line(dst + line, src + line);
+        for (int64_t line = i; line < i + visit; line += line_bytes)
+          __builtin_prefetch(src + line + visit);
+        for (int64_t line = i; line < i + visit; line += line_bytes)
+          stream_line(dst + line, src + line);
       }
   return done;
 }

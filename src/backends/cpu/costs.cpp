@@ -24,7 +24,8 @@ Costs costs_from_cache(int64_t l2_bytes) {
   Costs costs;
   costs.l2_bytes = std::max<int64_t>(l2_bytes, 1 << 20);
   costs.streamed_bytes = costs.l2_bytes / 2;
-  costs.pairs = costs.l2_bytes >= 2 << 20;  // cores with so much of it do, those with 1.25 MB do not
+  costs.pairs =
+      costs.l2_bytes >= 2 << 20;  // cores with so much of it do, those with 1.25 MB do not
   return costs;
 }
 
@@ -46,11 +47,11 @@ Policy policy_from(const Costs& costs, int threads) {
   policy.memory_bytes = 16 * costs.l2_bytes;
   policy.pairs = costs.pairs;
   // Every column of a strip is a page of dst.
-  policy.strip = std::clamp<int64_t>(
-      power_of_two_below(static_cast<double>(costs.store_pages)), 256, max_strip);
+  policy.strip = std::clamp<int64_t>(power_of_two_below(static_cast<double>(costs.store_pages)),
+                                     256, max_strip);
   // What the hardware fetches beyond a strip, about 1 KB a row, stays in L2 until it is wanted.
-  policy.chunk = std::clamp<int64_t>(
-      power_of_two_below(static_cast<double>(costs.l2_bytes) / 1024), 256, max_chunk);
+  policy.chunk = std::clamp<int64_t>(power_of_two_below(static_cast<double>(costs.l2_bytes) / 1024),
+                                     256, max_chunk);
   return policy;
 }
 
@@ -65,12 +66,12 @@ std::string to_string(const Costs& costs) {
   std::ostringstream text;
   text.precision(3);
   text << "costs " << (costs.measured ? "(measured)" : "(assumed)") << ": L2 of " << costs.l2_bytes
-       << " bytes, stores to " << costs.store_pages << " pages in turns" << (costs.pairs ? ", best in pairs" : "")
-       << ", a parallel region "
-       << costs.region_ns / 1000 << " us, " << costs.bytes_per_ns << " bytes/ns\n"
+       << " bytes, stores to " << costs.store_pages << " pages in turns"
+       << (costs.pairs ? ", best in pairs" : "") << ", a parallel region " << costs.region_ns / 1000
+       << " us, " << costs.bytes_per_ns << " bytes/ns\n"
        << "so: a thread for every " << policy.bytes_per_thread << " bytes, streaming from "
-       << policy.streamed_bytes << " bytes for each thread on, tiles of at most " << policy.strip << " columns, "
-       << policy.chunk << " rows where strips are shorter than a page";
+       << policy.streamed_bytes << " bytes for each thread on, tiles of at most " << policy.strip
+       << " columns, " << policy.chunk << " rows where strips are shorter than a page";
   return text.str();
 }
 

@@ -18,7 +18,11 @@ namespace {
 constexpr auto any = [](const infini::Device&, const GemmPlan&) { return true; };
 
 constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
-    {"sweep", [](const infini::Device&, const GemmPlan& plan) { return prefers_sweep(plan) && !fits_amx(plan); }, make_sweep},
+    {"sweep",
+     [](const infini::Device&, const GemmPlan& plan) {
+       return prefers_sweep(plan) && !fits_amx(plan);
+     },
+     make_sweep},
     {"direct", is_small, make_direct},
     {"amx", [](const infini::Device&, const GemmPlan& plan) { return fits_amx(plan); }, make_amx},
     {"skinny", is_skinny, make_skinny},
@@ -55,7 +59,8 @@ void CpuGemm::run(void* workspace, void* c, const void* a, const void* b, float 
                    static_cast<const char*>(a), static_cast<const char*>(b)};
   if (stream != nullptr) [[unlikely]] {
     if (const auto recording = capture_of(stream)) {
-      recording->add([self = shared_from_this(), this, p, alpha, beta] { execute(p, alpha, beta); });
+      recording->add(
+          [self = shared_from_this(), this, p, alpha, beta] { execute(p, alpha, beta); });
       return;
     }
   }

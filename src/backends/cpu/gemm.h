@@ -37,8 +37,10 @@ class CpuGemm : public GemmKernel {
   // The kernels that were chosen when this was made.
   template <class T>
   const GemmKernels<T>& kernels() const {
-    if constexpr (sizeof(T) == 8) return tables_.f64;
-    else return tables_.f32;
+    if constexpr (sizeof(T) == 8)
+      return tables_.f64;
+    else
+      return tables_.f32;
   }
 
   GemmPlan plan_;
@@ -57,7 +59,9 @@ inline int memory_index(infiniDtype_t dtype) {
   return dtype == INFINI_DTYPE_F16 ? 1 : dtype == INFINI_DTYPE_BF16 ? 2 : 0;
 }
 // Few rows, or few columns seen from the other side.
-inline GemmPlan with_few_rows(const GemmPlan& plan) { return plan.m <= plan.n ? plan : transposed(plan); }
+inline GemmPlan with_few_rows(const GemmPlan& plan) {
+  return plan.m <= plan.n ? plan : transposed(plan);
+}
 inline bool is_f64(const GemmPlan& plan) { return plan.a.dtype == INFINI_DTYPE_F64; }
 
 // The candidates, see gemm.cpp. What one cannot compute, its maker declines by null.

@@ -27,7 +27,8 @@ __m512i load_masked(const char* p, int64_t count) {
 __m512i load_line(const char* src, int64_t step, int64_t count) {
   if (step == 2) return load_masked(src, count);
   alignas(64) uint16_t line[group] = {};
-  for (int64_t i = 0; i < group && i < count; ++i) line[i] = *reinterpret_cast<const uint16_t*>(src + i * step);
+  for (int64_t i = 0; i < group && i < count; ++i)
+    line[i] = *reinterpret_cast<const uint16_t*>(src + i * step);
   return _mm512_load_si512(line);
 }
 
@@ -58,8 +59,9 @@ struct Halves {
 
  private:
   static __m512i upper_words(__m512i left, __m512i right) {
-    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(_mm512_srli_epi32(left, 16))),
-                              _mm512_cvtepi32_epi16(_mm512_srli_epi32(right, 16)), 1);
+    return _mm512_inserti64x4(
+        _mm512_castsi256_si512(_mm512_cvtepi32_epi16(_mm512_srli_epi32(left, 16))),
+        _mm512_cvtepi32_epi16(_mm512_srli_epi32(right, 16)), 1);
   }
   static __m512i rest(__m512i x) {
     const __m512i high = _mm512_and_si512(x, _mm512_set1_epi32(-65536));
@@ -96,7 +98,8 @@ void pack_group_by_rows(Kind& kind, const Source& src, int64_t first, int64_t k,
       kind.split(has_upper ? load_masked(row, left) : _mm512_setzero_si512(), upper);
       kind.split(has_lower ? load_masked(row + src.row_step, left) : _mm512_setzero_si512(), lower);
       for (int i = 0; i < Kind::planes; ++i)
-        pair_rows(upper[i], lower[i], place + i * dst.plane, left > side ? place + i * dst.plane + apart : nullptr);
+        pair_rows(upper[i], lower[i], place + i * dst.plane,
+                  left > side ? place + i * dst.plane + apart : nullptr);
     }
   }
 }
@@ -131,7 +134,8 @@ void pack_tile_by_columns(Kind& kind, const Source& src, int64_t first, int64_t 
   for (int j = 0; j < 16; ++j, line += src.col_step) {
     __m512i plane[Kind::planes] = {};
     if (col + j < cols) kind.split(load_line(line, src.row_step, k - first), plane);
-    if (col + j < cols && src.row_step == 2) _mm_prefetch(line + side * src.col_step, _MM_HINT_T1);  // of the next panel
+    if (col + j < cols && src.row_step == 2)
+      _mm_prefetch(line + side * src.col_step, _MM_HINT_T1);  // of the next panel
     for (int i = 0; i < Kind::planes; ++i) v[i][j] = plane[i];
   }
   for (int i = 0; i < Kind::planes; ++i) {
@@ -140,7 +144,8 @@ void pack_tile_by_columns(Kind& kind, const Source& src, int64_t first, int64_t 
     exchange_all<4>(v[i]);
     exchange_all<8>(v[i]);
 #pragma GCC unroll 16
-    for (int p = 0; p < 16; ++p) _mm512_storeu_si512(dst.first + i * dst.plane + p * group, v[i][p]);
+    for (int p = 0; p < 16; ++p)
+      _mm512_storeu_si512(dst.first + i * dst.plane + p * group, v[i][p]);
   }
 }
 
@@ -152,7 +157,9 @@ bool pack_strips(Kind kind, const Source& src, int64_t rows, int64_t k, const Pa
       for (int64_t row = strip; row < strip + side; ++row, place += group) {
         __m512i plane[Kind::planes] = {};
         if (row < rows)
-          kind.split(load_line(src.first + row * src.row_step + first * src.col_step, src.col_step, k - first), plane);
+          kind.split(load_line(src.first + row * src.row_step + first * src.col_step, src.col_step,
+                               k - first),
+                     plane);
         for (int i = 0; i < Kind::planes; ++i) _mm512_storeu_si512(place + i * dst.plane, plane[i]);
       }
   return kind.saw_only_finite();
@@ -162,11 +169,13 @@ template <class Kind>
 bool pack_panels(Kind kind, const Source& src, int64_t k, int64_t cols, const Packed& dst) {
   const int64_t apart = panel_elements((k + group - 1) / group);
   for (int64_t first = 0; first < k && src.col_step == 2; first += group)
-    pack_group_by_rows(kind, src, first, k, cols, apart, {dst.first + first / group * tile_elements, dst.plane});
+    pack_group_by_rows(kind, src, first, k, cols, apart,
+                       {dst.first + first / group * tile_elements, dst.plane});
   for (int64_t col = 0; col < cols && src.col_step != 2; col += side)
     for (int64_t first = 0; first < k; first += group)
-      pack_tile_by_columns(kind, src, first, k, col, cols,
-                           {dst.first + col / side * apart + first / group * tile_elements, dst.plane});
+      pack_tile_by_columns(
+          kind, src, first, k, col, cols,
+          {dst.first + col / side * apart + first / group * tile_elements, dst.plane});
   return kind.saw_only_finite();
 }
 
@@ -203,8 +212,9 @@ void round_rows(const Rounding& rounding, int64_t first, int64_t last) {
     const __m512 left = _mm512_loadu_ps(rounding.sums + row * block),
                  right = _mm512_loadu_ps(rounding.sums + row * block + side);
     _mm512_storeu_si512(rounding.c + row * rounding.row_step,
-                        rounding.to_f16 ? rounded_to_f16(left, right)
-                                        : reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(right, left)));
+                        rounding.to_f16
+                            ? rounded_to_f16(left, right)
+                            : reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(right, left)));
   }
 }
 
@@ -246,7 +256,8 @@ void multiply_tiles(const BlockCall& call) {
   const uint16_t *b = call.b, *right = b + panel_elements(call.groups);
   const int64_t share = (block + call.groups - 1) / call.groups;
   int64_t row = 0;
-  for (int64_t g = 0; g < call.groups; ++g, a += call.a.group_step, b += tile_elements, right += tile_elements) {
+  for (int64_t g = 0; g < call.groups;
+       ++g, a += call.a.group_step, b += tile_elements, right += tile_elements) {
     _tile_loadd(4, a, call.a.row_step);
     _tile_loadd(6, b, 64);
     _tile_dpbf16ps(0, 4, 6);
@@ -275,7 +286,8 @@ void add(float* sums, const float* more) {
 }
 
 void multiply(const BlockCall& call) {
-  if (call.two_strips) return call.two_panels ? multiply_tiles<true, true>(call) : multiply_tiles<true, false>(call);
+  if (call.two_strips)
+    return call.two_panels ? multiply_tiles<true, true>(call) : multiply_tiles<true, false>(call);
   return call.two_panels ? multiply_tiles<false, true>(call) : multiply_tiles<false, false>(call);
 }
 

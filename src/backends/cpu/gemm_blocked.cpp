@@ -28,15 +28,17 @@ constexpr int64_t some_rows = 64, some_rows_depth = 192;
 constexpr int64_t more_rows = 512, more_rows_depth = 256;
 constexpr int64_t most_group_bytes = 112 << 10;  // of an A that is used again and again
 // Rows of all panels of a group of columns, 192 bytes each: a strip of f64 is twice as long, and should meet more panels.
-constexpr int64_t most_panel_rows = 12 * more_rows_depth, most_panel_rows_f64 = 16 * more_rows_depth;
-constexpr int64_t most_cols_along = 96;              // of a group whose columns are contiguous
-constexpr int64_t most_region_cols = 3072;       // of the B that is packed together
-constexpr int64_t most_a_bytes = 16 << 20;       // of the A that is packed together
-constexpr int most_team = 4;         // threads that wait for each other at every piece of k
-constexpr int64_t most_block = 768;  // rows or columns of a block that one thread has
+constexpr int64_t most_panel_rows = 12 * more_rows_depth,
+                  most_panel_rows_f64 = 16 * more_rows_depth;
+constexpr int64_t most_cols_along = 96;     // of a group whose columns are contiguous
+constexpr int64_t most_region_cols = 3072;  // of the B that is packed together
+constexpr int64_t most_a_bytes = 16 << 20;  // of the A that is packed together
+constexpr int most_team = 4;                // threads that wait for each other at every piece of k
+constexpr int64_t most_block = 768;         // rows or columns of a block that one thread has
 constexpr int64_t most_sum_bytes = 8 << 20;
 constexpr int64_t rows_packed_together = 8;
-constexpr int64_t most_unpacked_cols = 1024;  // an A that meets more is packed, even if it need not be
+constexpr int64_t most_unpacked_cols =
+    1024;  // an A that meets more is packed, even if it need not be
 
 // C must have unit columns to be written by the tiles; a C with unit rows is computed transposed.
 GemmPlan orient(const GemmPlan& plan) {
@@ -103,7 +105,8 @@ void Blocked<T>::choose_threads() {
   const auto halve = [](int64_t extent, int64_t unit) {
     return std::max(unit, round_up(ceil_div(extent, 2), unit));
   };
-  const bool streams = plan_.m <= few_rows && plan_.batch == 1;  // then a block each: long rows of B, A packed once
+  const bool streams =
+      plan_.m <= few_rows && plan_.batch == 1;  // then a block each: long rows of B, A packed once
   if (team_ < threads_ && streams)
     block_cols_ = std::max(panel_, round_up(ceil_div(plan_.n, threads_), kernels_.lanes));
   while (team_ < threads_ && !streams &&
@@ -133,8 +136,8 @@ void Blocked<T>::split_rows() {
                             round_up(most_sum_bytes / (region_cols_ * int64_t{sizeof(T)}), strip_));
   const int64_t most =
       std::max<int64_t>(1, most_group_bytes / (depth_ * strip_ * int64_t{sizeof(T)}));
-  group_ = strip_ * best_group(ceil_div(region_rows_, strip_), std::max<int64_t>(1, most / 4), most,
-                               team_);
+  group_ = strip_ *
+           best_group(ceil_div(region_rows_, strip_), std::max<int64_t>(1, most / 4), most, team_);
 }
 
 template <class T>
@@ -146,7 +149,8 @@ void Blocked<T>::split_cols() {
   region_cols_ = block_cols_;
   const bool b_along = plan_.b.row_step == dtype_bytes(plan_.b.dtype) && plan_.k > 1;
   const int64_t panel_rows = is_f64(plan_) ? most_panel_rows_f64 : most_panel_rows;
-  const int64_t most = b_along ? ceil_div(most_cols_along, panel_) : panel_rows / std::max(depth_, few_rows_depth);
+  const int64_t most =
+      b_along ? ceil_div(most_cols_along, panel_) : panel_rows / std::max(depth_, few_rows_depth);
   group_ = panel_ * best_group(ceil_div(block_cols_, panel_), 1, most, team_);
 }
 
@@ -265,7 +269,8 @@ void Blocked<T>::run_by_cols(Work& work, const Region& region) const {
   const int64_t count = strips(region.rows);
   for (int64_t first = 0, at = 0; first < plan_.k; first += depth_) {
     const int64_t length = std::min(depth_, plan_.k - first);
-    pack_strips(region.a + first * plan_.a.col_step, length, region.rows, count * work.team.rank() / work.team.size(),
+    pack_strips(region.a + first * plan_.a.col_step, length, region.rows,
+                count * work.team.rank() / work.team.size(),
                 count * (work.team.rank() + 1) / work.team.size(), packed + at);
     at += count * strip_step(length);
   }
@@ -327,12 +332,13 @@ void Blocked<T>::pack_panels(const char* b, int64_t length, int64_t cols, T* dst
 
 // Of all strips, each [k][tile_rows] and dense, some.
 template <class T>
-void Blocked<T>::pack_strips(const char* a, int64_t length, int64_t rows, int64_t first, int64_t last, T* dst) const {
+void Blocked<T>::pack_strips(const char* a, int64_t length, int64_t rows, int64_t first,
+                             int64_t last, T* dst) const {
   const auto pack = kernels_.pack[memory_index(plan_.a.dtype)];
   for (int64_t strip = first; strip < last; ++strip) {
     const int64_t row = strip_row(rows, strip);
-    pack({a + row * plan_.a.row_step, plan_.a.col_step, plan_.a.row_step, length, strip_row(rows, strip + 1) - row,
-          dst + strip * strip_step(length), strip_});
+    pack({a + row * plan_.a.row_step, plan_.a.col_step, plan_.a.row_step, length,
+          strip_row(rows, strip + 1) - row, dst + strip * strip_step(length), strip_});
   }
 }
 
@@ -351,17 +357,21 @@ void Blocked<T>::run_tiles(const Part& part, const Operands& x) const {
   const int64_t count = strips(x.rows);
   if (strip_stays(x)) {
     for (int64_t strip = 0; strip < count; ++strip)
-      for (int64_t col = 0; col < x.cols; col += panel_) run_tile(call, part, x, strip, col, col / panel_);
+      for (int64_t col = 0; col < x.cols; col += panel_)
+        run_tile(call, part, x, strip, col, col / panel_);
     return;
   }
-  const int64_t most = std::max<int64_t>(1, most_group_bytes / (strip_step(part.length) * int64_t{sizeof(T)}));
+  const int64_t most =
+      std::max<int64_t>(1, most_group_bytes / (strip_step(part.length) * int64_t{sizeof(T)}));
   for (int64_t top = 0; top < count; top += most)
     for (int64_t col = 0; col < x.cols; col += panel_)
-      for (int64_t strip = top; strip < std::min(count, top + most); ++strip) run_tile(call, part, x, strip, col, strip - top);
+      for (int64_t strip = top; strip < std::min(count, top + most); ++strip)
+        run_tile(call, part, x, strip, col, strip - top);
 }
 
 template <class T>
-void Blocked<T>::run_tile(TileCall<T>& call, const Part& part, const Operands& x, int64_t strip, int64_t col, int64_t tile) const {
+void Blocked<T>::run_tile(TileCall<T>& call, const Part& part, const Operands& x, int64_t strip,
+                          int64_t col, int64_t tile) const {
   const int64_t row = strip_row(x.rows, strip);
   call.cols = static_cast<int>(std::min(panel_, x.cols - col));
   call.a = x.a + (pack_a_ ? strip * strip_step(call.k) : row * call.a_row);
@@ -369,7 +379,8 @@ void Blocked<T>::run_tile(TileCall<T>& call, const Part& part, const Operands& x
   call.c = part.c + row * part.c_row + col;
   look_ahead(call, x, col, tile);
   const TileKind kind = pack_a_ ? TileKind::packed : TileKind::fetching;
-  kernels_.tile[static_cast<int>(kind)][true][(call.cols - 1) / kernels_.lanes][strip_row(x.rows, strip + 1) - row - 1](call);
+  kernels_.tile[static_cast<int>(kind)][true][(call.cols - 1) / kernels_.lanes]
+               [strip_row(x.rows, strip + 1) - row - 1](call);
 }
 // Of what stays, the first tiles fetch what comes after it, line by line: the next panel or the next strip. The other
 // tiles of a panel fetch the next strip of an A that was packed whole. (B's source is not fetched: asking for it is as
@@ -378,14 +389,18 @@ template <class T>
 void Blocked<T>::look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile) const {
   const bool stays = strip_stays(x);
   const T *const strip = call.a + strip_step(call.k), *const panel = call.b + panel_ * depth_;
-  const int64_t line = tile * call.k * line_bytes, bytes = call.k * (stays ? strip_ : panel_) * int64_t{sizeof(T)};
+  const int64_t line = tile * call.k * line_bytes,
+                bytes = call.k * (stays ? strip_ : panel_) * int64_t{sizeof(T)};
   const auto fetch = [&](const T* from, int64_t offset, int64_t step) {
     call.ahead = reinterpret_cast<const char*>(from) + offset;
     call.ahead_step = step;
   };
-  if (line < bytes && (stays || col + panel_ < x.cols)) fetch(stays ? strip : panel, line, line_bytes);
-  else if (by_rows_ || stays) fetch(call.b, 0, 0);
-  else fetch(strip, 0, strip_ * int64_t{sizeof(T)});
+  if (line < bytes && (stays || col + panel_ < x.cols))
+    fetch(stays ? strip : panel, line, line_bytes);
+  else if (by_rows_ || stays)
+    fetch(call.b, 0, 0);
+  else
+    fetch(strip, 0, strip_ * int64_t{sizeof(T)});
 }
 
 template class Blocked<float>;

@@ -61,11 +61,13 @@ class Blocked final : public CpuGemm {
   void run_by_rows(Work& work, const Region& region) const;
   void run_by_cols(Work& work, const Region& region) const;
   void run_tiles(const Part& part, const Operands& x) const;
-  void run_tile(TileCall<T>& call, const Part& part, const Operands& x, int64_t strip, int64_t col, int64_t tile) const;
+  void run_tile(TileCall<T>& call, const Part& part, const Operands& x, int64_t strip, int64_t col,
+                int64_t tile) const;
   void look_ahead(TileCall<T>& call, const Operands& x, int64_t col, int64_t tile) const;
   bool strip_stays(const Operands& x) const { return !by_rows_ && x.cols >= many_panels * panel_; }
   void pack_panels(const char* b, int64_t length, int64_t cols, T* dst) const;
-  void pack_strips(const char* a, int64_t length, int64_t rows, int64_t first, int64_t last, T* dst) const;
+  void pack_strips(const char* a, int64_t length, int64_t rows, int64_t first, int64_t last,
+                   T* dst) const;
   void finish(const Work& work, char* c, const T* sums, int64_t sum_row, int64_t rows,
               int64_t cols) const;
   Part part_of(const Work& work, const Region& region, int64_t first, int64_t length, T* sums,

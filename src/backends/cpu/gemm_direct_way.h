@@ -8,10 +8,10 @@
 namespace infini::cpu {
 
 struct DirectWay {
-  bool swapped = false;       // computed as Cᵀ = Bᵀ·Aᵀ
-  bool packs_a = false;       // A is not of the arithmetic's type
-  bool packs_b = false;       // B is not, its rows are not contiguous, or it is large and read often
-  bool streams = false;       // B is large and read in place
+  bool swapped = false;  // computed as Cᵀ = Bᵀ·Aᵀ
+  bool packs_a = false;  // A is not of the arithmetic's type
+  bool packs_b = false;  // B is not, its rows are not contiguous, or it is large and read often
+  bool streams = false;  // B is large and read in place
   bool through_sums = false;  // the tiles cannot write C themselves
   int64_t depth = 0;          // of a piece of k
   double cycles = 0;          // an estimate, for one thread
@@ -25,11 +25,14 @@ DirectWay direct_way(const GemmPlan& plan);
 template <class T>
 const GemmKernels<T>& direct_kernels(Isa isa, const GemmPlan& plan) {
   const auto table = [](Isa set) -> const GemmKernels<T>& {
-    if constexpr (sizeof(T) == 8) return gemm_tables(set).f64;
-    else return gemm_tables(set).f32;
+    if constexpr (sizeof(T) == 8)
+      return gemm_tables(set).f64;
+    else
+      return gemm_tables(set).f32;
   };
   const GemmKernels<T>& own = table(isa);
-  return isa == Isa::avx512 && 2 * plan.n == own.lanes && plan.m > slim_rows ? table(Isa::avx2) : own;
+  return isa == Isa::avx512 && 2 * plan.n == own.lanes && plan.m > slim_rows ? table(Isa::avx2)
+                                                                             : own;
 }
 
 // Vectors of the next panel where `left` of `all` are left: the widest that divide them; two of 2 are
@@ -37,10 +40,12 @@ const GemmKernels<T>& direct_kernels(Isa isa, const GemmPlan& plan) {
 template <class T>
 int64_t panel_vectors(const GemmKernels<T>& kernels, int64_t rows, int64_t all, int64_t left) {
   if (rows <= slim_rows && kernels.wide_vectors != 0 && left > kernels.wide_vectors)
-    return left <= most_tile_vectors || left >= 2 * most_tile_vectors ? (left < most_tile_vectors ? left : most_tile_vectors)
-                                                                     : (left + 1) / 2;
+    return left <= most_tile_vectors || left >= 2 * most_tile_vectors
+               ? (left < most_tile_vectors ? left : most_tile_vectors)
+               : (left + 1) / 2;
   if (kernels.wide_vectors == 4 && all % 4 == 0) return 4;
-  if (left == 4 && kernels.tile_vectors == 3) return rows <= slim_rows && kernels.wide_vectors == 4 ? 4 : 2;
+  if (left == 4 && kernels.tile_vectors == 3)
+    return rows <= slim_rows && kernels.wide_vectors == 4 ? 4 : 2;
   return left < kernels.tile_vectors ? left : kernels.tile_vectors;
 }
 

@@ -12,17 +12,22 @@
 namespace infini::cpu {
 
 constexpr int most_tile_rows = 14, most_tile_vectors = 8, most_skinny_rows = 4, most_dot_rows = 6;
-constexpr int slim_rows = 2;  // tiles so low are up to most_tile_vectors wide, or their sums would wait for each other
+constexpr int slim_rows =
+    2;  // tiles so low are up to most_tile_vectors wide, or their sums would wait for each other
 
 // For instruction sets that cannot read or write parts of vectors: the names, never called.
 struct NoMasks {
   static constexpr bool masks = false;
   struct Mask {};
   static Mask first(int) { return {}; }
-  template <class... X> static void load(X...);
-  template <class... X> static void store(X...);
-  template <class... X> static void load_half(X...);
-  template <class... X> static void store_half(X...);
+  template <class... X>
+  static void load(X...);
+  template <class... X>
+  static void store(X...);
+  template <class... X>
+  static void load_half(X...);
+  template <class... X>
+  static void store_half(X...);
 };
 
 // What a tile does beside the arithmetic: nothing, fetch what lies ahead, or that with an A that is a
@@ -38,7 +43,7 @@ struct TileCall {
   int64_t a_row, a_col;  // not looked at where A is a packed strip
   const T* b;            // rows of the panel, b_row apart
   int64_t b_row;
-  const char* ahead;     // what will be needed next comes nearer, a line for each k
+  const char* ahead;  // what will be needed next comes nearer, a line for each k
   int64_t ahead_step;
   T* c;
   int64_t c_row;
@@ -80,7 +85,8 @@ struct SkinnyCall {
   int64_t b_step;
   T* sum;
   int64_t sum_row;
-  int64_t ahead;  // bytes from a place in B (of pieces: in the first column) to one that is fetched with it
+  int64_t
+      ahead;  // bytes from a place in B (of pieces: in the first column) to one that is fetched with it
   // Of pieces: rows·cols vectors that they hand on, which piece of k this is, and how many columns are fetched.
   T* partial = nullptr;
   bool is_first = true, is_last = true;

@@ -39,7 +39,8 @@ bool can(const GemmLibrary& library, const GemmPlan& original) {
   if (!library.why_not.empty() || (f64 ? library.f64 == nullptr : library.f32 == nullptr))
     return false;
   const GemmPlan plan = orient(original);
-  const BlasMatrix c = blas_matrix(plan.c, shape_of_c(plan)), a = blas_matrix(plan.a, shape_of_a(plan)),
+  const BlasMatrix c = blas_matrix(plan.c, shape_of_c(plan)),
+                   a = blas_matrix(plan.a, shape_of_a(plan)),
                    b = blas_matrix(plan.b, shape_of_b(plan));
   return c.addressable && !c.columns_first && a.addressable && b.addressable &&
          all_fit_an_int({plan.m, plan.n, plan.k, c.leading, a.leading, b.leading});
@@ -54,7 +55,9 @@ bool is_forced(const char* name) {
 // Measured ahead of the candidates behind it (docs/benchmarks-gemm-cpu.md): f32 of the middle sizes, row by
 // row in memory and without odd edges. INFINI_CPU_ISA asks for our kernels.
 bool onednn_leads(const GemmPlan& plan) {
-  const auto is_middle = [](int64_t extent) { return extent >= 192 && extent <= 768 && extent % 32 == 0; };
+  const auto is_middle = [](int64_t extent) {
+    return extent >= 192 && extent <= 768 && extent % 32 == 0;
+  };
   const bool rows = plan.a.col_step == sizeof(float) && plan.b.col_step == sizeof(float);
   return plan.a.dtype == INFINI_DTYPE_F32 && rows && is_middle(plan.m) && is_middle(plan.n) &&
          plan.k >= 96 && plan.k <= 768 && plan.k % 32 == 0 && isa() == Isa::avx512 &&
@@ -95,9 +98,11 @@ class LibraryGemm final : public CpuGemm {
     parallel_for(threads, threads, [&](int64_t, int64_t) {
       const OneThread alone;
       for (int64_t block; (block = next.fetch_add(1, std::memory_order_relaxed)) < count;)
-        if (!function_(call_of(p, block, alpha, beta))) failed.store(true, std::memory_order_relaxed);
+        if (!function_(call_of(p, block, alpha, beta)))
+          failed.store(true, std::memory_order_relaxed);
     });
-    require(!failed, INFINI_STATUS_INTERNAL_ERROR, library_.about, " could not compute this product");
+    require(!failed, INFINI_STATUS_INTERNAL_ERROR, library_.about,
+            " could not compute this product");
   }
 
  private:
@@ -109,10 +114,14 @@ class LibraryGemm final : public CpuGemm {
     };
     const auto half = [](int64_t extent) { return round_up(ceil_div(extent, 2), block_unit); };
     while (blocks() < wanted_blocks && flops() >= 2 * least_flops) {
-      if (rows_ >= 2 * library_.least_rows) rows_ = half(rows_);
-      else if (cols_ >= 2 * library_.least_cols) cols_ = half(cols_);
-      else if (rows_ >= library_.least_rows) rows_ = half(rows_);  // rather too few rows than too few blocks
-      else break;
+      if (rows_ >= 2 * library_.least_rows)
+        rows_ = half(rows_);
+      else if (cols_ >= 2 * library_.least_cols)
+        cols_ = half(cols_);
+      else if (rows_ >= library_.least_rows)
+        rows_ = half(rows_);  // rather too few rows than too few blocks
+      else
+        break;
     }
   }
   int64_t down() const { return ceil_div(plan_.m, rows_); }
@@ -142,7 +151,8 @@ class LibraryGemm final : public CpuGemm {
   LibraryCall<T> call_{};  // what is the same in every block
 };
 
-std::unique_ptr<GemmKernel> make(const char* name, const GemmLibrary& library, const GemmPlan& plan) {
+std::unique_ptr<GemmKernel> make(const char* name, const GemmLibrary& library,
+                                 const GemmPlan& plan) {
   if (is_f64(plan)) return std::make_unique<LibraryGemm<double>>(name, library, library.f64, plan);
   return std::make_unique<LibraryGemm<float>>(name, library, library.f32, plan);
 }
@@ -150,7 +160,8 @@ std::unique_ptr<GemmKernel> make(const char* name, const GemmLibrary& library, c
 }  // namespace
 
 std::unique_ptr<GemmKernel> make_openblas(const infini::Device&, const GemmPlan& plan) {
-  return is_forced("openblas") && can(openblas(), plan) ? make("openblas", openblas(), plan) : nullptr;
+  return is_forced("openblas") && can(openblas(), plan) ? make("openblas", openblas(), plan)
+                                                        : nullptr;
 }
 
 std::unique_ptr<GemmKernel> make_onednn(const infini::Device&, const GemmPlan& plan) {

@@ -20,8 +20,8 @@ using Sgemm = int(char, char, int64_t, int64_t, int64_t, float, const float*, in
 Sgemm* sgemm = nullptr;  // set by examine()
 
 bool compute(const LibraryCall<float>& x) {
-  return sgemm(x.a_form.columns_first ? 'T' : 'N', x.b_form.columns_first ? 'T' : 'N', x.m, x.n, x.k,
-               x.alpha, x.a, x.a_form.leading, x.b, x.b_form.leading, x.beta, x.c,
+  return sgemm(x.a_form.columns_first ? 'T' : 'N', x.b_form.columns_first ? 'T' : 'N', x.m, x.n,
+               x.k, x.alpha, x.a, x.a_form.leading, x.b, x.b_form.leading, x.beta, x.c,
                x.c_form.leading) == success;
 }
 

@@ -75,8 +75,17 @@ TEST_F(OneDnn, NeedNotBeThere) {
 TEST_F(OneDnn, IsToldHowTheOperandsLie) {
   const GemmLibrary library = onednn_from(library_, false);
   float a[4] = {}, b[4] = {}, c[4] = {};
-  LibraryCall<float> call{.m = 2, .n = 2, .k = 2, .a = a, .b = b, .c = c, .a_form = {}, .b_form = {}, .c_form = {},
-                          .alpha = 1, .beta = 0};
+  LibraryCall<float> call{.m = 2,
+                          .n = 2,
+                          .k = 2,
+                          .a = a,
+                          .b = b,
+                          .c = c,
+                          .a_form = {},
+                          .b_form = {},
+                          .c_form = {},
+                          .alpha = 1,
+                          .beta = 0};
   call.a_form.columns_first = true;
   call.c_form.leading = 2;
   EXPECT_TRUE(library.f32(call));

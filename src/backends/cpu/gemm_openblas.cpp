@@ -1,6 +1,6 @@
 // OpenBLAS as a provider of f32 and f64 products, by CBLAS.
-#include <algorithm>
 #include <strings.h>
+#include <algorithm>
 
 #include "backends/cpu/gemm_library.h"
 #include "backends/cpu/isa.h"
@@ -60,7 +60,8 @@ std::string examine(void* library, std::string& about) {
       !find_symbol(library, "cblas_dgemm", gemm<double>))
     return "OpenBLAS lacks a function";
   const std::string text = config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
-  if (text.find("USE64BITINT") != std::string::npos) return "OpenBLAS was built for 64-bit integers";
+  if (text.find("USE64BITINT") != std::string::npos)
+    return "OpenBLAS was built for 64-bit integers";
   about = text.substr(0, text.find(' ', text.find(' ') + 1)) + " " + corename();
   if (const Cores* cores = cores_here()) {
     const auto same = [&](const char* name) { return strcasecmp(name, corename()) == 0; };
@@ -76,7 +77,8 @@ std::string examine(void* library, std::string& about) {
 }
 
 GemmLibrary load() {
-  GemmLibrary result{.f32 = compute<float>, .f64 = compute<double>, .least_rows = 64, .least_cols = 256};
+  GemmLibrary result{
+      .f32 = compute<float>, .f64 = compute<double>, .least_rows = 64, .least_cols = 256};
   const Cores* cores = cores_here();
   void* library = cores ? open_shared_object(OPENBLAS_PATH, "OPENBLAS_CORETYPE", cores->names[0])
                         : open_shared_object(OPENBLAS_PATH);

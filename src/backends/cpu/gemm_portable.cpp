@@ -8,7 +8,8 @@ namespace infini::cpu {
 namespace {
 
 struct Native : NoMasks {
-  static constexpr int vector_bytes = 16, tile_rows = 4, tile_vectors = 2, narrow_rows = 4, wide_vectors = 0, wide_rows = 0, dot_rows = 4, sweep_rows = 4;
+  static constexpr int vector_bytes = 16, tile_rows = 4, tile_vectors = 2, narrow_rows = 4,
+                       wide_vectors = 0, wide_rows = 0, dot_rows = 4, sweep_rows = 4;
   typedef float Floats __attribute__((vector_size(16)));
   typedef uint16_t Halves __attribute__((vector_size(8)));
   static Floats f32_from_f16(Halves half) {
@@ -24,12 +25,18 @@ struct Native : NoMasks {
   }
   // The value counts as changed: what made it is not fused with what uses it.
   template <class Vector>
-  static void keep(Vector& v) { asm("" : "+m"(v)); }
+  static void keep(Vector& v) {
+    asm("" : "+m"(v));
+  }
   template <class Vector>
-  static Vector held(Vector v) { return v; }
+  static Vector held(Vector v) {
+    return v;
+  }
   // Whatever the compiler makes of the vectors' a·b + c (fused or not), the tails do the same.
   template <class T>
-  static T fma(T a, T b, T c) { return a * b + c; }
+  static T fma(T a, T b, T c) {
+    return a * b + c;
+  }
 };
 
 }  // namespace

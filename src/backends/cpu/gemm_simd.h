@@ -59,7 +59,8 @@ template <class T, int vectors>
 // it once; with more compilers do that by themselves. (No loop: with asm in it, it would be unrolled too late for the sums
 // to be registers.)
 template <class T, int rows, bool whole, int... j>
-[[gnu::always_inline]] inline void load_row(const T* b, Mask last, Vec<T> (&right)[sizeof...(j)], std::integer_sequence<int, j...>) {
+[[gnu::always_inline]] inline void load_row(const T* b, Mask last, Vec<T> (&right)[sizeof...(j)],
+                                            std::integer_sequence<int, j...>) {
   constexpr int lanes = Simd<T>::lanes, end = sizeof...(j) - 1;
   ((right[j] = whole || j < end ? load(b + j * lanes) : load_first(b + j * lanes, last)), ...);
   if constexpr (rows == 2 || rows == 3) ((right[j] = Native::held(right[j])), ...);
@@ -67,8 +68,8 @@ template <class T, int rows, bool whole, int... j>
 
 // One k: a[] are places in every third row of A, the others are one or two steps away.
 template <class T, int rows, int vectors>
-[[gnu::always_inline]] inline void add_products(Vec<T> (&sum)[rows][vectors], const T* const* a, int64_t a_row,
-                                                const Vec<T> (&right)[vectors]) {
+[[gnu::always_inline]] inline void add_products(Vec<T> (&sum)[rows][vectors], const T* const* a,
+                                                int64_t a_row, const Vec<T> (&right)[vectors]) {
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
     const Vec<T> left = splat(a[i / 3][i % 3 * a_row]);
@@ -79,7 +80,8 @@ template <class T, int rows, int vectors>
 
 // C = result(sum, what C was).
 template <class T, int rows, int vectors, class Result>
-[[gnu::always_inline]] inline void write_tile(const TileCall<T>& call, const Vec<T> (&sum)[rows][vectors], Mask last,
+[[gnu::always_inline]] inline void write_tile(const TileCall<T>& call,
+                                              const Vec<T> (&sum)[rows][vectors], Mask last,
                                               int last_cols, const Result& result) {
   constexpr int lanes = Simd<T>::lanes;
   T* const c = call.c;  // copies: for all the compiler knows, a store may change the call
@@ -90,7 +92,8 @@ template <class T, int rows, int vectors, class Result>
 #pragma GCC unroll 8
     for (int j = 0; j < vectors - 1; ++j, place += lanes)
       store(place, result(sum[i][j], [&] { return load(place); }));
-    store_part(place, last, last_cols, result(sum[i][vectors - 1], [&] { return load_part(place, last, last_cols); }));
+    store_part(place, last, last_cols,
+               result(sum[i][vectors - 1], [&] { return load_part(place, last, last_cols); }));
   }
 }
 
@@ -114,8 +117,10 @@ void tile(const TileCall<T>& call) {
       Vec<T> right[vectors];
       load_row<T, rows, whole>(b, last, right, std::make_integer_sequence<int, vectors>{});
       if constexpr (packed) fetch_packed<T, vectors>(b + 4 * call.b_row, a[0] + 16 * a_col);
-      if constexpr (kind == TileKind::first) fetch_rows<T, vectors>(b + (rows <= slim_rows ? 4 : 8) * call.b_row);
-      else if constexpr (kind != TileKind::plain) __builtin_prefetch(ahead, 0, 2), ahead += call.ahead_step;
+      if constexpr (kind == TileKind::first)
+        fetch_rows<T, vectors>(b + (rows <= slim_rows ? 4 : 8) * call.b_row);
+      else if constexpr (kind != TileKind::plain)
+        __builtin_prefetch(ahead, 0, 2), ahead += call.ahead_step;
       add_products<T, rows, vectors>(sum, a, a_row, right);
 #pragma GCC unroll 8
       for (int i = 0; i < rows; i += 3) a[i / 3] += a_col;
@@ -131,9 +136,13 @@ void tile(const TileCall<T>& call) {
   advance(call.k - 2 * quarter);
   const Vec<T> alpha = splat(call.alpha), beta = splat(call.beta);
   const auto scaled = [alpha](Vec<T> total, auto) { return alpha * total; };
-  const auto blended = [alpha, beta](Vec<T> total, auto old) { return blend<T>(alpha, total, beta, old()); };
-  if (call.beta == 0) write_tile<T, rows, vectors>(call, sum, last, last_cols, scaled);
-  else write_tile<T, rows, vectors>(call, sum, last, last_cols, blended);
+  const auto blended = [alpha, beta](Vec<T> total, auto old) {
+    return blend<T>(alpha, total, beta, old());
+  };
+  if (call.beta == 0)
+    write_tile<T, rows, vectors>(call, sum, last, last_cols, scaled);
+  else
+    write_tile<T, rows, vectors>(call, sum, last, last_cols, blended);
 }
 
 // ---- packing ----
@@ -158,7 +167,8 @@ void pack_columns(const char* src, int64_t col_step, int64_t count, int64_t k, T
     Vec<T> v[lanes];
 #pragma GCC unroll 16
     for (int j = 0; j < lanes; ++j)
-      v[j] = j < count ? wide_part<T>(reinterpret_cast<const S*>(src + j * col_step) + p, rest) : Vec<T>{};
+      v[j] = j < count ? wide_part<T>(reinterpret_cast<const S*>(src + j * col_step) + p, rest)
+                       : Vec<T>{};
     transpose<T>(v);
 #pragma GCC unroll 16
     for (int j = 0; j < lanes; ++j)
@@ -167,7 +177,8 @@ void pack_columns(const char* src, int64_t col_step, int64_t count, int64_t k, T
   }
   for (; p < k; ++p)
     for (int j = 0; j < lanes; ++j)
-      dst[p * dst_row + j] = j < count ? one(reinterpret_cast<const S*>(src + j * col_step) + p) : T{0};
+      dst[p * dst_row + j] =
+          j < count ? one(reinterpret_cast<const S*>(src + j * col_step) + p) : T{0};
 }
 
 template <class S, class T>
@@ -188,7 +199,8 @@ void pack(const PackCall<T>& call) {
       const S* src = reinterpret_cast<const S*>(call.src + i * call.row_step);
       T* dst = call.dst + i * call.dst_row;
       for (int64_t j = 0; j < done; j += lanes) store(dst + j, wide(src + j));
-      if (done < call.cols) store(dst + done, wide_part<T>(src + done, static_cast<int>(call.cols - done)));
+      if (done < call.cols)
+        store(dst + done, wide_part<T>(src + done, static_cast<int>(call.cols - done)));
     }
     return;
   }
@@ -232,7 +244,8 @@ void finish(const FinishCall<T>& call) {
   const auto result = [&](Vec<T> total, auto old) {
     return call.beta == 0 ? alpha * total : blend<T>(alpha, total, beta, old());
   };
-  if (!unit && call.row_step == static_cast<int64_t>(sizeof(S)) && call.rows > 1) return finish_columns<S, T>(call, result);
+  if (!unit && call.row_step == static_cast<int64_t>(sizeof(S)) && call.rows > 1)
+    return finish_columns<S, T>(call, result);
   for (int64_t i = 0; i < call.rows; ++i) {
     const T* sum = call.sum + i * call.sum_row;
     char* c = call.c + i * call.row_step;
@@ -244,7 +257,9 @@ void finish(const FinishCall<T>& call) {
     for (int count = 1; j < call.cols; j += count) {  // the rest at once, or one by one
       S* place = reinterpret_cast<S*>(c + j * call.col_step);
       if (unit) count = static_cast<int>(call.cols - j);
-      narrow_part<T>(place, count, result(wide_part<T>(sum + j, count), [&] { return wide_part<T>(place, count); }));
+      narrow_part<T>(place, count, result(wide_part<T>(sum + j, count), [&] {
+                       return wide_part<T>(place, count);
+                     }));
     }
   }
 }
@@ -253,7 +268,9 @@ void finish(const FinishCall<T>& call) {
 
 template <class T, TileKind kind, bool whole, int vectors, int... row>
 constexpr void fill_tiles(GemmKernels<T>& table, std::integer_sequence<int, row...>) {
-  ((table.tile[static_cast<int>(kind)][whole][vectors - 1][row] = tile<T, kind, whole || !Native::masks, row + 1, vectors>), ...);
+  ((table.tile[static_cast<int>(kind)][whole][vectors - 1][row] = tile < T, kind,
+    whole || !Native::masks, row + 1, vectors >),
+   ...);
 }
 
 template <class T, bool whole, int vectors, int rows>
@@ -267,11 +284,15 @@ constexpr void fill_tiles(GemmKernels<T>& table) {
 template <class T, int vectors>
 constexpr void fill_tiles(GemmKernels<T>& table) {
   constexpr int tile_vectors = Native::tile_vectors;
-  constexpr int rows = vectors > 4 ? slim_rows : vectors > tile_vectors ? Native::wide_rows : vectors == tile_vectors ? Native::tile_rows : Native::narrow_rows;
+  constexpr int rows = vectors > 4               ? slim_rows
+                       : vectors > tile_vectors  ? Native::wide_rows
+                       : vectors == tile_vectors ? Native::tile_rows
+                                                 : Native::narrow_rows;
   fill_tiles<T, true, vectors, rows>(table);
   fill_tiles<T, false, vectors, rows>(table);
   if constexpr (vectors <= tile_vectors)
-    fill_tiles<T, TileKind::packed, true, vectors>(table, std::make_integer_sequence<int, Native::tile_rows>{});
+    fill_tiles<T, TileKind::packed, true, vectors>(
+        table, std::make_integer_sequence<int, Native::tile_rows>{});
 }
 
 template <class T>

@@ -106,13 +106,16 @@ void dots(const SkinnyCall<T>& call, int64_t column) {
   for (; p + lanes <= call.k; p += lanes) {
     Vec<T> right[cols];
     if constexpr (piece) {
-      for (int j = 0; j < call.ahead_cols; ++j) __builtin_prefetch(reinterpret_cast<const char*>(b[0] + p) + call.ahead + j * call.b_step);
+      for (int j = 0; j < call.ahead_cols; ++j)
+        __builtin_prefetch(reinterpret_cast<const char*>(b[0] + p) + call.ahead + j * call.b_step);
     } else if (call.ahead != 0) {
 #pragma GCC unroll 8
-      for (int j = 0; j < cols; ++j) __builtin_prefetch(reinterpret_cast<const char*>(b[j] + p) + call.ahead);
+      for (int j = 0; j < cols; ++j)
+        __builtin_prefetch(reinterpret_cast<const char*>(b[j] + p) + call.ahead);
     }
 #pragma GCC unroll 8
-    for (int j = 0; j < cols; ++j) right[j] = rows > 1 ? Native::held(wide(b[j] + p)) : wide(b[j] + p);
+    for (int j = 0; j < cols; ++j)
+      right[j] = rows > 1 ? Native::held(wide(b[j] + p)) : wide(b[j] + p);
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
       const Vec<T> left = load(call.a + i * call.a_row + p);
@@ -129,7 +132,8 @@ void dots(const SkinnyCall<T>& call, int64_t column) {
     for (int j = 0; j < cols; ++j) {
       const Vec<T> right = wide_part<T>(b[j] + p, rest);
 #pragma GCC unroll 8
-      for (int i = 0; i < rows; ++i) sum[i * cols + j] += wide_part<T>(call.a + i * call.a_row + p, rest) * right;
+      for (int i = 0; i < rows; ++i)
+        sum[i * cols + j] += wide_part<T>(call.a + i * call.a_row + p, rest) * right;
     }
   }
   T total[rows * cols];

@@ -17,26 +17,33 @@ constexpr int sweep_vectors = 2;
 // ones: rows that are a power of two apart would push each other out of the first cache. Each asks for its share of the rows
 // that come later, so that memory is busy all the time.
 template <class S, class T, bool first_group, bool whole>
-[[gnu::always_inline]] inline void sweep_group(const SweepCall<T>& call, int64_t group, const char* b, T* sum, T* read, int cols) {
+[[gnu::always_inline]] inline void sweep_group(const SweepCall<T>& call, int64_t group,
+                                               const char* b, T* sum, T* read, int cols) {
   constexpr int lanes = Simd<T>::lanes, rows = Native::sweep_rows;
   const T* a = call.a + group * call.a_group;
   Vec<T> total[rows][sweep_vectors];
 #pragma GCC unroll 8
   for (int i = 0; i < rows; ++i)
 #pragma GCC unroll 2
-    for (int v = 0; v < sweep_vectors; ++v) total[i][v] = call.is_first ? Vec<T>{} : load(sum + (i * sweep_vectors + v) * lanes);
+    for (int v = 0; v < sweep_vectors; ++v)
+      total[i][v] = call.is_first ? Vec<T>{} : load(sum + (i * sweep_vectors + v) * lanes);
   const auto advance = [&](int64_t steps, const char* ahead, auto fetches) {
-    for (int64_t p = 0; p < steps; ++p, a += rows, b += call.b_step, read += sweep_vectors * lanes) {
+    for (int64_t p = 0; p < steps;
+         ++p, a += rows, b += call.b_step, read += sweep_vectors * lanes) {
       Vec<T> right[sweep_vectors];
 #pragma GCC unroll 2
       for (int v = 0; v < sweep_vectors; ++v) {
         const S* const place = reinterpret_cast<const S*>(b) + v * lanes;
         if constexpr (decltype(fetches)::value)
           if (v == 0 || lanes * sizeof(S) == 64) __builtin_prefetch(ahead + v * lanes * sizeof(S));
-        if constexpr (!first_group) right[v] = load(read + v * lanes);
-        else if constexpr (whole) right[v] = Native::held(wide(place));
-        else if (cols > v * lanes) right[v] = wide_part<T>(place, cols - v * lanes < lanes ? cols - v * lanes : lanes);
-        else right[v] = Vec<T>{};
+        if constexpr (!first_group)
+          right[v] = load(read + v * lanes);
+        else if constexpr (whole)
+          right[v] = Native::held(wide(place));
+        else if (cols > v * lanes)
+          right[v] = wide_part<T>(place, cols - v * lanes < lanes ? cols - v * lanes : lanes);
+        else
+          right[v] = Vec<T>{};
         if constexpr (first_group) store(read + v * lanes, right[v]);
       }
       if constexpr (decltype(fetches)::value) ahead += call.b_step;
@@ -48,13 +55,15 @@ template <class S, class T, bool first_group, bool whole>
       }
     }
   };
-  const int64_t begin = call.k * group / call.groups, share = call.k * (group + 1) / call.groups - begin;
+  const int64_t begin = call.k * group / call.groups,
+                share = call.k * (group + 1) / call.groups - begin;
   advance(share, b + call.ahead + begin * call.b_step, std::true_type{});
   advance(call.k - share, nullptr, std::false_type{});
 #pragma GCC unroll 8
   for (int i = 0; i < rows; ++i)
 #pragma GCC unroll 2
-    for (int v = 0; v < sweep_vectors; ++v) store(sum + (i * sweep_vectors + v) * lanes, total[i][v]);
+    for (int v = 0; v < sweep_vectors; ++v)
+      store(sum + (i * sweep_vectors + v) * lanes, total[i][v]);
 }
 
 template <class S, class T, bool whole>
@@ -72,7 +81,8 @@ void sweep(const SweepCall<T>& call) {
   const char* b = call.b;
   T* sum = call.sum;
   int64_t left = call.cols;
-  for (; left >= width; left -= width, b += width * sizeof(S), sum += call.groups * Native::sweep_rows * width)
+  for (; left >= width;
+       left -= width, b += width * sizeof(S), sum += call.groups * Native::sweep_rows * width)
     sweep_columns<S, T, true>(call, b, sum, width);
   if (left > 0) sweep_columns<S, T, false>(call, b, sum, static_cast<int>(left));
 }

@@ -15,17 +15,24 @@ struct Simd {
   static constexpr int lanes = Native::vector_bytes / static_cast<int>(sizeof(T));
   typedef T Vec __attribute__((vector_size(Native::vector_bytes)));
   // The same, where memory is aligned to elements only.
-  typedef T Loose __attribute__((vector_size(Native::vector_bytes), aligned(alignof(T)), may_alias));
+  typedef T Loose
+      __attribute__((vector_size(Native::vector_bytes), aligned(alignof(T)), may_alias));
 };
 template <class T>
 using Vec = typename Simd<T>::Vec;
 
 template <class T>
-Vec<T> load(const T* p) { return *reinterpret_cast<const typename Simd<T>::Loose*>(p); }
+Vec<T> load(const T* p) {
+  return *reinterpret_cast<const typename Simd<T>::Loose*>(p);
+}
 template <class T>
-void store(T* p, Vec<T> v) { *reinterpret_cast<typename Simd<T>::Loose*>(p) = v; }
+void store(T* p, Vec<T> v) {
+  *reinterpret_cast<typename Simd<T>::Loose*>(p) = v;
+}
 template <class T>
-Vec<T> splat(T value) { return value - Vec<T>{}; }  // x - 0 is x, so that nothing is computed
+Vec<T> splat(T value) {
+  return value - Vec<T>{};
+}  // x - 0 is x, so that nothing is computed
 
 // ---- elements of memory (S) and of arithmetic (T): wide<T>(p) loads lanes of T ----
 
@@ -34,22 +41,34 @@ typedef uint16_t Half __attribute__((vector_size(f32_lanes * 2)));
 typedef uint16_t LooseHalf __attribute__((vector_size(f32_lanes * 2), aligned(2), may_alias));
 typedef uint32_t Word __attribute__((vector_size(f32_lanes * 4)));
 
-struct F16 { uint16_t bits; };
-struct BF16 { uint16_t bits; };
+struct F16 {
+  uint16_t bits;
+};
+struct BF16 {
+  uint16_t bits;
+};
 
 inline Vec<float> wide(const float* p) { return load(p); }
 inline Vec<double> wide(const double* p) { return load(p); }
-inline Vec<float> widened(BF16, Half half) { return reinterpret_cast<Vec<float>>(__builtin_convertvector(half, Word) << 16); }
+inline Vec<float> widened(BF16, Half half) {
+  return reinterpret_cast<Vec<float>>(__builtin_convertvector(half, Word) << 16);
+}
 inline Vec<float> widened(F16, Half half) { return Native::f32_from_f16(half); }
-inline Vec<float> wide(const BF16* p) { return widened(BF16{}, *reinterpret_cast<const LooseHalf*>(p)); }
-inline Vec<float> wide(const F16* p) { return widened(F16{}, *reinterpret_cast<const LooseHalf*>(p)); }
+inline Vec<float> wide(const BF16* p) {
+  return widened(BF16{}, *reinterpret_cast<const LooseHalf*>(p));
+}
+inline Vec<float> wide(const F16* p) {
+  return widened(F16{}, *reinterpret_cast<const LooseHalf*>(p));
+}
 // The first lanes of a vector, the others are zeros. Without masks whole vectors are read, which the
 // callers see to; wide_part and narrow_part always keep to the `count` elements.
 using Mask = typename Native::Mask;
 template <class T>
 Vec<T> load_first(const T* p, Mask mask) {
-  if constexpr (Native::masks) return Native::load(p, mask);
-  else return load(p);
+  if constexpr (Native::masks)
+    return Native::load(p, mask);
+  else
+    return load(p);
 }
 
 inline float one(const float* p) { return *p; }
@@ -72,7 +91,9 @@ inline Half narrowed(BF16, Vec<float> v) {
   return __builtin_convertvector(result >> 16, Half);
 }
 inline Half narrowed(F16, Vec<float> v) { return Native::f16_from_f32(v); }
-inline void narrow(BF16* p, Vec<float> v) { *reinterpret_cast<LooseHalf*>(p) = narrowed(BF16{}, v); }
+inline void narrow(BF16* p, Vec<float> v) {
+  *reinterpret_cast<LooseHalf*>(p) = narrowed(BF16{}, v);
+}
 inline void narrow(F16* p, Vec<float> v) { *reinterpret_cast<LooseHalf*>(p) = narrowed(F16{}, v); }
 
 template <class T, class S>
@@ -103,26 +124,36 @@ void narrow_part(S* p, int count, Vec<T> v) {
 // The first `count` elements at p, which `mask` names, too, where there are masks.
 template <class T>
 Vec<T> load_part(const T* p, Mask mask, int count) {
-  if constexpr (Native::masks) return Native::load(p, mask);
-  else return count == Simd<T>::lanes ? load(p) : wide_part<T>(p, count);
+  if constexpr (Native::masks)
+    return Native::load(p, mask);
+  else
+    return count == Simd<T>::lanes ? load(p) : wide_part<T>(p, count);
 }
 template <class T>
 void store_part(T* p, Mask mask, int count, Vec<T> v) {
-  if constexpr (Native::masks) Native::store(p, mask, v);
-  else if (count == Simd<T>::lanes) store(p, v);
-  else narrow_part<T>(p, count, v);
+  if constexpr (Native::masks)
+    Native::store(p, mask, v);
+  else if (count == Simd<T>::lanes)
+    store(p, v);
+  else
+    narrow_part<T>(p, count, v);
 }
 
 // ---- transposition of lanes×lanes elements ----
 
 template <int half, int lanes>
-constexpr int low_index(int lane) { return lane & half ? lanes + lane - half : lane; }
+constexpr int low_index(int lane) {
+  return lane & half ? lanes + lane - half : lane;
+}
 template <int half, int lanes>
-constexpr int high_index(int lane) { return lane & half ? lanes + lane : lane + half; }
+constexpr int high_index(int lane) {
+  return lane & half ? lanes + lane : lane + half;
+}
 
 // Exchanges the off-diagonal half×half blocks of each 2half×2half block.
 template <class T, int half, int... lane>
-[[gnu::always_inline]] inline void exchange(Vec<T> (&v)[sizeof...(lane)], std::integer_sequence<int, lane...>) {
+[[gnu::always_inline]] inline void exchange(Vec<T> (&v)[sizeof...(lane)],
+                                            std::integer_sequence<int, lane...>) {
   constexpr int lanes = sizeof...(lane);
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) {

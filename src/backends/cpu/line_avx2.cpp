@@ -71,14 +71,16 @@ template <int size, int ways>
 struct Step {
   static constexpr LineKind kind = LineKind::step;
   static constexpr int word = size, group = 1, streams = 4, source_bytes = size * ways;
-  static void make(char* __restrict out, const Line& line, int64_t first, int64_t count, int64_t end) {
+  static void make(char* __restrict out, const Line& line, int64_t first, int64_t count,
+                   int64_t end) {
     const char* __restrict src = line.src + first * ways * word;
     int64_t i = 0;
     if constexpr (word < 16) i = shuffle(out, src, first + count < end ? count : count - 1);
     move_words(out + i * word, src + i * ways * word, count - i);
   }
   // Out of line: where it is a rest, the compiler would make vectors of what is less than one.
-  [[gnu::noinline]] static void move_words(char* __restrict out, const char* __restrict src, int64_t count) {
+  [[gnu::noinline]] static void move_words(char* __restrict out, const char* __restrict src,
+                                           int64_t count) {
     for (int64_t i = 0; i < count; ++i) std::memcpy(out + i * word, src + i * ways * word, word);
   }
   // Two halves of a register side by side; up to `ways` words are read from each element's on.
@@ -109,7 +111,8 @@ struct Weave {
     const char* __restrict plane[ways];
     for (int k = 0; k < ways; ++k) plane[k] = line.src + k * line.plane_step + first / ways * word;
     for (int64_t i = 0; i < count / ways; ++i)
-      for (int k = 0; k < ways; ++k) std::memcpy(out + (i * ways + k) * word, plane[k] + i * word, word);
+      for (int k = 0; k < ways; ++k)
+        std::memcpy(out + (i * ways + k) * word, plane[k] + i * word, word);
   }
 };
 
@@ -137,13 +140,15 @@ void fetch_ahead(const Line& line, int64_t i, int64_t count) {
   constexpr int64_t ahead = Maker::source_bytes < 0 ? -1024 : 1024;
   constexpr int64_t bytes = Maker::source_bytes < 0 ? -Maker::source_bytes : Maker::source_bytes;
   const char* src = line.src + i * Maker::source_bytes + ahead;
-  for (int64_t at = 0; at < count * bytes; at += 64) __builtin_prefetch(Maker::source_bytes < 0 ? src - at : src + at);
+  for (int64_t at = 0; at < count * bytes; at += 64)
+    __builtin_prefetch(Maker::source_bytes < 0 ? src - at : src + at);
 }
 
 // Whole lines of a few parts of a long run in turns; returns the element behind them.
 template <class Maker>
 int64_t stream_side_by_side(const Line& line, int64_t i, int64_t end) {
-  constexpr int64_t word = Maker::word, bytes = 256, count = bytes / word, streams = Maker::streams, least = 16;
+  constexpr int64_t word = Maker::word, bytes = 256, count = bytes / word, streams = Maker::streams,
+                    least = 16;
   const int64_t part = (end - i) / count / streams * count;
   if (part < least * count) return i;
   alignas(64) char buffer[bytes];
@@ -160,7 +165,8 @@ int64_t stream_side_by_side(const Line& line, int64_t i, int64_t end) {
 // begins and ends with whole groups.
 template <class Maker>
 int64_t stream_buffers(const Line& line, int64_t i, int64_t end) {
-  constexpr int64_t group = Maker::group, word = Maker::word, bytes = 1024 * group, count = bytes / word;
+  constexpr int64_t group = Maker::group, word = Maker::word, bytes = 1024 * group,
+                    count = bytes / word;
   constexpr int64_t more = group == 1 ? 0 : group;
   alignas(64) char buffer[bytes + more * word];
   if constexpr (Maker::streams > 1) i = stream_side_by_side<Maker>(line, i, end);
@@ -190,7 +196,8 @@ void run_once(const Line& line) {
   const int64_t head = streamed ? to_line / word : (group - begin % group) % group;
   int64_t i = head < end - begin ? begin + head : end;
   run_part<Maker>(line, begin, i - begin);
-  if (i < end) i = streamed ? stream_buffers<Maker>(line, i, end) : store_groups<Maker>(line, i, end);
+  if (i < end)
+    i = streamed ? stream_buffers<Maker>(line, i, end) : store_groups<Maker>(line, i, end);
   run_part<Maker>(line, i, end - i);
 }
 
@@ -212,7 +219,9 @@ void run_unwoven(const Line& line) {
   int64_t i = line.begin + (head < line.count ? head : line.count);
   const auto all = [&](auto make) {
     Line next = line;
-    for (int64_t k = 0; k < line.repeat; ++k, next.dst += line.repeat_dst, next.src += line.repeat_src) make(next);
+    for (int64_t k = 0; k < line.repeat;
+         ++k, next.dst += line.repeat_dst, next.src += line.repeat_src)
+      make(next);
   };
   all([&](const Line& next) { run_part<Maker>(next, line.begin, i - line.begin); });
   alignas(64) char buffer[bytes];
@@ -229,9 +238,12 @@ void run_unwoven(const Line& line) {
 template <int word, int ways>
 void run_step(const Line& line) {
   const bool whole_words = reinterpret_cast<uintptr_t>(line.dst) % word == 0;
-  const bool share_all = line.repeat == ways && line.repeat_src == word && line.repeat_dst % 64 == 0;
-  if (line.streamed && share_all && whole_words) run_unwoven<Step<word, ways>>(line);
-  else run<Step<word, ways>>(line);
+  const bool share_all =
+      line.repeat == ways && line.repeat_src == word && line.repeat_dst % 64 == 0;
+  if (line.streamed && share_all && whole_words)
+    run_unwoven<Step<word, ways>>(line);
+  else
+    run<Step<word, ways>>(line);
 }
 
 template <int word>

@@ -26,7 +26,8 @@ int64_t stream_side_by_side(char* dst, const Source& source, int64_t begin, int6
 // Four vectors, `apart` elements apart, are read before they are written: a read right behind a write waits for it where both
 // have the same place in their pages. Returns the first element that is left.
 template <int word, int64_t apart, class Source>
-[[gnu::always_inline]] inline int64_t run_fours(char* dst, const Source& source, int64_t i, int64_t end) {
+[[gnu::always_inline]] inline int64_t run_fours(char* dst, const Source& source, int64_t i,
+                                                int64_t end) {
   constexpr int64_t lanes = 64 / word;
   for (; i + 4 * apart <= end; i += 3 * apart)
     for (const int64_t stop = i + apart; i < stop; i += lanes) {
@@ -40,7 +41,8 @@ template <int word, int64_t apart, class Source>
 // The last vector overlaps its neighbour. Where dst and what is read of src just fill L1, four pages of dst grow side by side, so that
 // most reads have another place in their pages than all writes that are under way.
 template <int word, class Source>
-[[gnu::always_inline]] inline void run_cached(char* dst, const Source& source, int64_t i, int64_t end) {
+[[gnu::always_inline]] inline void run_cached(char* dst, const Source& source, int64_t i,
+                                              int64_t end) {
   constexpr int64_t lanes = 64 / word, page = 4096 / word;
   if constexpr (Source::by_pages)
     if (end - i < 8 * page) i = run_fours<word, page>(dst, source, i, end);
@@ -61,22 +63,29 @@ __m512i begin_in(Seam& seam, __m512i v, int there) {
 // Whole lines are streamed, the edges stored by masks: an ordinary store to a line that is streamed,
 // too, would fetch it from memory. Or they are seams to the runs before and behind.
 template <int word, class Source>
-void run_streamed(char* dst, const Source& source, int64_t i, int64_t end, Seam* before, Seam* behind) {
+void run_streamed(char* dst, const Source& source, int64_t i, int64_t end, Seam* before,
+                  Seam* behind) {
   constexpr int64_t lanes = 64 / word;
   const auto skew = static_cast<int>(reinterpret_cast<uintptr_t>(dst + i * word) % 64);
   if (skew % word != 0) return run_cached<word>(dst, source, i, end);
   if (skew != 0) {
-    if (before != nullptr) stream(dst + i * word - skew, begin_in(*before, source.at(i), skew));
-    else _mm512_mask_storeu_epi8(dst + i * word, low_bits(64 - skew), source.at(i));
+    if (before != nullptr)
+      stream(dst + i * word - skew, begin_in(*before, source.at(i), skew));
+    else
+      _mm512_mask_storeu_epi8(dst + i * word, low_bits(64 - skew), source.at(i));
     i += (64 - skew) / word;
   }
-  if constexpr (requires { source.stream_groups(dst, i, end); }) i = source.stream_groups(dst, i, end);
+  if constexpr (requires { source.stream_groups(dst, i, end); })
+    i = source.stream_groups(dst, i, end);
   i = stream_side_by_side<word>(dst, source, i, end);
   for (; i + lanes <= end; i += lanes) stream(dst + i * word, source.at(i));
   const auto rest = static_cast<int>((end - i) * word);
   if (rest == 0) return;
-  if (behind != nullptr) end_in(*behind, source.at(end - lanes), rest);
-  else _mm512_mask_storeu_epi8(dst + (end - lanes) * word, ~low_bits(64 - rest), source.at(end - lanes));
+  if (behind != nullptr)
+    end_in(*behind, source.at(end - lanes), rest);
+  else
+    _mm512_mask_storeu_epi8(dst + (end - lanes) * word, ~low_bits(64 - rest),
+                            source.at(end - lanes));
 }
 
 template <int word, class Source>
@@ -92,7 +101,8 @@ void run_vectors(const Line& line) {
     if (line.streamed)
       run_streamed<word>(next.dst, source, piece.begin, piece.end, turn > 0 ? joint : line.before,
                          turn + 1 < line.repeat ? joint : line.behind);
-    else run_cached<word>(next.dst, source, piece.begin, piece.end);
+    else
+      run_cached<word>(next.dst, source, piece.begin, piece.end);
     next.dst += line.repeat_dst;
     next.src += line.repeat_src;
   }
@@ -101,14 +111,17 @@ void run_vectors(const Line& line) {
 // Short runs are left to the plain loops, which touch nothing but their elements.
 template <int word, template <int> class Source, LineKind kind>
 void run_or_loop(const Line& line) {
-  if (line.count * word >= 128) run_vectors<word, Source<word>>(line);
-  else line_kernel_portable(kind, word)(line);
+  if (line.count * word >= 128)
+    run_vectors<word, Source<word>>(line);
+  else
+    line_kernel_portable(kind, word)(line);
 }
 
 // Past the cache, runs that together use all of src: read once for all of them.
 template <int word, int ways>
 void run_unwoven(Line line) {
-  const auto skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(line.dst + line.begin * word) % 64);
+  const auto skew =
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(line.dst + line.begin * word) % 64);
   Line part = line;  // up to a whole line, then what is left behind the last one
   part.count = (64 - skew) % 64 / word;
   line_kernel_portable(LineKind::step, word)(part);
@@ -121,7 +134,8 @@ void run_unwoven(Line line) {
 template <int word, int ways>
 void run_step_ways(const Line& line) {
   const auto first = reinterpret_cast<uintptr_t>(line.dst);
-  if (line.streamed && line.repeat == ways && line.repeat_src == word && line.repeat_dst % 64 == 0 && first % word == 0)
+  if (line.streamed && line.repeat == ways && line.repeat_src == word &&
+      line.repeat_dst % 64 == 0 && first % word == 0)
     run_unwoven<word, ways>(line);
   else
     run_vectors<word, Step<word, ways>>(line);
@@ -158,10 +172,14 @@ template <int word>
 void spread_vector(char* dst, __m512i v, int ways, const Picks<word>* picks) {
   for (int j = 0; j < ways; ++j, dst += 64) {
     const __m512i spread = picks[j].apply(v, v);
-    if constexpr (word == 1) _mm512_mask_storeu_epi8(dst, picks[j].mask, spread);
-    else if constexpr (word == 2) _mm512_mask_storeu_epi16(dst, static_cast<__mmask32>(picks[j].mask), spread);
-    else if constexpr (word == 4) _mm512_mask_storeu_epi32(dst, static_cast<__mmask16>(picks[j].mask), spread);
-    else _mm512_mask_storeu_epi64(dst, static_cast<__mmask8>(picks[j].mask), spread);
+    if constexpr (word == 1)
+      _mm512_mask_storeu_epi8(dst, picks[j].mask, spread);
+    else if constexpr (word == 2)
+      _mm512_mask_storeu_epi16(dst, static_cast<__mmask32>(picks[j].mask), spread);
+    else if constexpr (word == 4)
+      _mm512_mask_storeu_epi32(dst, static_cast<__mmask16>(picks[j].mask), spread);
+    else
+      _mm512_mask_storeu_epi64(dst, static_cast<__mmask8>(picks[j].mask), spread);
   }
 }
 
@@ -188,7 +206,8 @@ template <int word>
 int64_t spread_side_by_side(const Line& line, const Picks<word>* picks) {
   const int64_t bytes = line.count * word;
   if (!line.streamed || bytes < 4 << 10) return line.begin;
-  return bytes < 128 << 10 ? spread_parts<word, 4>(line, picks) : spread_parts<word, 8>(line, picks);
+  return bytes < 128 << 10 ? spread_parts<word, 4>(line, picks)
+                           : spread_parts<word, 8>(line, picks);
 }
 
 template <int word>

@@ -18,10 +18,14 @@ __mmask64 low_bits(int count) { return _bzhi_u64(~0ull, static_cast<unsigned>(co
 // bytes are moved as pairs of 8, see indices().
 template <int word>
 __m512i pick(__m512i rest, __mmask64 mask, __m512i index, __m512i v) {
-  if constexpr (word == 1) return _mm512_mask_permutexvar_epi8(rest, mask, index, v);
-  else if constexpr (word == 2) return _mm512_mask_permutexvar_epi16(rest, static_cast<__mmask32>(mask), index, v);
-  else if constexpr (word == 4) return _mm512_mask_permutexvar_epi32(rest, static_cast<__mmask16>(mask), index, v);
-  else return _mm512_mask_permutexvar_epi64(rest, static_cast<__mmask8>(mask), index, v);
+  if constexpr (word == 1)
+    return _mm512_mask_permutexvar_epi8(rest, mask, index, v);
+  else if constexpr (word == 2)
+    return _mm512_mask_permutexvar_epi16(rest, static_cast<__mmask32>(mask), index, v);
+  else if constexpr (word == 4)
+    return _mm512_mask_permutexvar_epi32(rest, static_cast<__mmask16>(mask), index, v);
+  else
+    return _mm512_mask_permutexvar_epi64(rest, static_cast<__mmask8>(mask), index, v);
 }
 
 // An index vector and mask for pick(), filled in element by element.
@@ -106,7 +110,8 @@ struct Step {
   }
   __m512i at(int64_t i) const {
     const char* p = src + i * ways * word;
-    if (fetch != 0) __builtin_prefetch(p + fetch);
+    if (fetch != 0)
+      __builtin_prefetch(p + fetch);
     else if (streamed)
       for (int j = 0; j < ways; ++j) __builtin_prefetch(p + fetched_ahead + 64 * j);
     __m512i v = _mm512_setzero_si512();
@@ -155,7 +160,8 @@ int64_t stream_woven(char* dst, const char* src, int64_t plane_step, int64_t i, 
   constexpr int64_t lanes = 64 / word, group = lanes * ways;
   const int64_t part = (end - i) / group / 2;
   const char* plane[ways];
-  for (int64_t k = 0; k < ways; ++k) plane[k] = src + (i + k) % ways * plane_step + (i + k) / ways * word;
+  for (int64_t k = 0; k < ways; ++k)
+    plane[k] = src + (i + k) % ways * plane_step + (i + k) / ways * word;
   dst += i * word;
   for (int64_t n = 0; n < part; ++n, dst += group * word)
     for (int64_t side = 0; side < 2; ++side) {

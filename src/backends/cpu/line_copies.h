@@ -13,7 +13,9 @@ namespace infini::cpu {
 namespace {
 
 // Bytes up to the next whole line.
-inline int64_t head_of(const char* dst) { return static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) % 64); }
+inline int64_t head_of(const char* dst) {
+  return static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) % 64);
+}
 
 // Four pages in turns, four lines of each while its next four are fetched, keep more reads under way
 // than one ascending stream does.
@@ -60,7 +62,8 @@ void copy_short_rows(const Line& line) {
   const int64_t ahead = 2048 / line.count + 1, count = line.count;
   char* dst = line.dst + line.begin;
   const char* src = line.src + line.begin;
-  for (int64_t turn = 0; turn < line.repeat; ++turn, dst += line.repeat_dst, src += line.repeat_src) {
+  for (int64_t turn = 0; turn < line.repeat;
+       ++turn, dst += line.repeat_dst, src += line.repeat_src) {
     if constexpr (!whole) {
       __builtin_prefetch(dst + ahead * line.repeat_dst, 1);
       __builtin_prefetch(dst + ahead * line.repeat_dst + count - 1, 1);
@@ -109,7 +112,8 @@ void run_copy(const Line& line) {
   const bool whole = line.count % 64 == 0 && line.repeat_dst % 64 == 0 && head_of(line.dst) == 0;
   if (line.repeat > 1 && line.count < most_short) {
     if (!whole) return copy_short_rows<Wide, false>(line);
-    if (line.repeat_src != line.count && line.repeat_src != 0) return copy_short_rows<Wide, true>(line);
+    if (line.repeat_src != line.count && line.repeat_src != 0)
+      return copy_short_rows<Wide, true>(line);
   }
   Line next = line;
   int64_t turn = 0;

@@ -11,8 +11,10 @@ namespace {
 void copy_line(const Line& line) {
   char* dst = line.dst + line.begin;
   const char* src = line.src + line.begin;
-  if (line.streamed) copy_streamed(dst, src, line.count);
-  else std::memcpy(dst, src, static_cast<size_t>(line.count));
+  if (line.streamed)
+    copy_streamed(dst, src, line.count);
+  else
+    std::memcpy(dst, src, static_cast<size_t>(line.count));
 }
 
 // One word after another, at two constant steps.

@@ -11,8 +11,9 @@ namespace infini::cpu {
 namespace {
 
 constexpr int64_t most_word = 16;
-constexpr int64_t least_run_bytes = 64;           // shorter runs are the nest's business, unless they join
-constexpr int64_t least_streamed_run = 512, least_streamed_copy = 128;  // unless runs are whole lines
+constexpr int64_t least_run_bytes = 64;  // shorter runs are the nest's business, unless they join
+constexpr int64_t least_streamed_run = 512,
+                  least_streamed_copy = 128;  // unless runs are whole lines
 constexpr int64_t least_narrow_run = 256, least_narrow_run_of_many = 8192;  // in the cache
 constexpr int64_t few_ways = 4, least_run_of_many = 2 << 10;
 constexpr int64_t least_seamed = 128;  // shorter runs but copies are left to plain loops
@@ -42,7 +43,9 @@ void take_run(const RearrangePlan& plan, LineSchedule& schedule, LineKind kind, 
 // The loop that makes the smallest step in src, if that is a word, besides the innermost one; or null.
 const Loop* unit_step(const RearrangePlan& plan) {
   const Loop* const inner = plan.loops + plan.depth - 1;
-  const Loop* const found = std::find_if(plan.loops, inner, [&](const Loop& loop) { return magnitude(loop.src_step) == plan.atom_bytes; });
+  const Loop* const found = std::find_if(plan.loops, inner, [&](const Loop& loop) {
+    return magnitude(loop.src_step) == plan.atom_bytes;
+  });
   return found == inner ? nullptr : found;
 }
 
@@ -68,10 +71,13 @@ bool take_step(const RearrangePlan& plan, const Policy& policy, LineSchedule& sc
   // In the cache, and of short runs, tiles are better, unless they would be narrower than a line; of many ways blocks, unless
   // runs join or are long.
   const bool many = unit != nullptr && ways > few_ways && unit->dst_step != run;
-  const bool large = beyond_caches(plan, policy) && run >= (many ? least_run_of_many : least_streamed_run);
+  const bool large =
+      beyond_caches(plan, policy) && run >= (many ? least_run_of_many : least_streamed_run);
   const bool narrow = unit != nullptr && unit->extent * plan.atom_bytes < line_bytes &&
                       run >= (ways <= few_ways ? least_narrow_run : least_narrow_run_of_many);
-  if (!((large || narrow) && ways <= policy.planes) && ways * plan.atom_bytes >= 16 && unit != nullptr) return false;
+  if (!((large || narrow) && ways <= policy.planes) && ways * plan.atom_bytes >= 16 &&
+      unit != nullptr)
+    return false;
   take_run(plan, schedule, LineKind::step, 1);
   schedule.ways = ways;
   return true;
@@ -106,13 +112,14 @@ bool take_any(const RearrangePlan& plan, const Policy& policy, LineSchedule& sch
 // Runs that share their source lines are walked piece by piece, all of them for each piece.
 void take_near(LineSchedule& schedule) {
   const int64_t row = schedule.count * schedule.word;
-  const bool alone = row >= least_streamed_run || schedule.outer.size() == 1;  // else dst's order comes first
+  const bool alone =
+      row >= least_streamed_run || schedule.outer.size() == 1;  // else dst's order comes first
   const int64_t reach = schedule.kind == LineKind::step            ? schedule.ways * schedule.word
                         : schedule.kind == LineKind::copy && alone ? 1
                                                                    : 0;
-  const auto near = std::stable_partition(
-      schedule.outer.begin(), schedule.outer.end(),
-      [&](const Loop& loop) { return magnitude(loop.src_step) >= reach; });
+  const auto near =
+      std::stable_partition(schedule.outer.begin(), schedule.outer.end(),
+                            [&](const Loop& loop) { return magnitude(loop.src_step) >= reach; });
   schedule.near.assign(near, schedule.outer.end());
   schedule.outer.erase(near, schedule.outer.end());
   for (const Loop& loop : schedule.outer) schedule.outer_count *= loop.extent;
@@ -130,15 +137,19 @@ int64_t divisor_leaving(int64_t extent, int64_t tasks) {
 void share_near(LineSchedule& schedule, int threads) {
   const int64_t wanted = 4 * threads;
   if (schedule.near.empty() || threads == 1 || schedule.tasks() >= wanted) return;
-  const auto longest = std::max_element(schedule.near.begin(), schedule.near.end(),
-                                        [](const Loop& a, const Loop& b) { return a.extent < b.extent; });
+  const auto longest =
+      std::max_element(schedule.near.begin(), schedule.near.end(),
+                       [](const Loop& a, const Loop& b) { return a.extent < b.extent; });
   const Loop loop = *longest;
-  const int64_t kept = divisor_leaving(loop.extent, ceil_div(wanted, schedule.tasks())), parts = loop.extent / kept;
+  const int64_t kept = divisor_leaving(loop.extent, ceil_div(wanted, schedule.tasks())),
+                parts = loop.extent / kept;
   schedule.outer.push_back({parts, loop.dst_step * kept, loop.src_step * kept});
   schedule.outer_count *= parts;
   schedule.near_count /= parts;
-  if (kept == 1) schedule.near.erase(longest);
-  else longest->extent = kept;
+  if (kept == 1)
+    schedule.near.erase(longest);
+  else
+    longest->extent = kept;
 }
 
 // The largest divisor of `extent` that is at most `most`.
@@ -148,8 +159,9 @@ int64_t divisor_up_to(int64_t extent, int64_t most) {
 }
 
 void sort_by_source(std::vector<Loop>& loops) {
-  std::stable_sort(loops.begin(), loops.end(),
-                   [](const Loop& a, const Loop& b) { return magnitude(a.src_step) > magnitude(b.src_step); });
+  std::stable_sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
+    return magnitude(a.src_step) > magnitude(b.src_step);
+  });
 }
 
 // Rows that join in dst but lie far apart in src: a few of them at a time, and then those beside them, whose pages
@@ -172,7 +184,8 @@ void take_repeat(LineSchedule& schedule, int threads) {
   const Loop inner = loops.back();
   const int64_t others = schedule.outer_count / inner.extent;
   const bool whole = shared || threads == 1 || others >= 4 * threads;
-  const int64_t taken = whole ? inner.extent : std::max<int64_t>(1, inner.extent / ceil_div(4 * threads, others));
+  const int64_t taken =
+      whole ? inner.extent : std::max<int64_t>(1, inner.extent / ceil_div(4 * threads, others));
   if (taken == 1) return;
   const int64_t parts = ceil_div(inner.extent, taken);
   schedule.repeat = {taken, inner.dst_step, inner.src_step};
@@ -187,10 +200,13 @@ void take_repeat(LineSchedule& schedule, int threads) {
 bool bring_joining_rows_last(LineSchedule& schedule) {
   const int64_t row = schedule.count * schedule.word;
   auto& loops = schedule.near.empty() ? schedule.outer : schedule.near;
-  const auto joining = std::find_if(loops.begin(), loops.end(), [&](const Loop& loop) { return loop.dst_step == row; });
+  const auto joining = std::find_if(loops.begin(), loops.end(),
+                                    [&](const Loop& loop) { return loop.dst_step == row; });
   // Fills read next to nothing and near rows the same, so that any order will do; others are better read in src's where they are long.
-  const bool any_length = schedule.kind == LineKind::fill || (schedule.kind == LineKind::step && !schedule.near.empty());
-  const bool fits = row % line_bytes != 0 && row >= least_joined && (row < most_joined || any_length);
+  const bool any_length = schedule.kind == LineKind::fill ||
+                          (schedule.kind == LineKind::step && !schedule.near.empty());
+  const bool fits =
+      row % line_bytes != 0 && row >= least_joined && (row < most_joined || any_length);
   if (schedule.kind == LineKind::spread || !fits || joining == loops.end()) return false;
   std::rotate(joining, joining + 1, loops.end());
   return true;
@@ -198,8 +214,10 @@ bool bring_joining_rows_last(LineSchedule& schedule) {
 
 // Pieces of whole lines, none of them much shorter than the others: kernels are chosen by their length.
 int64_t choose_piece(const LineSchedule& schedule, int threads) {
-  const int64_t shared = shared_piece_bytes / schedule.ways, unit = line_bytes / schedule.word, count = schedule.count;
-  const int64_t spread = std::clamp(schedule.outer_count * count * schedule.word / (4 * threads), piece_bytes, spread_piece_bytes);
+  const int64_t shared = shared_piece_bytes / schedule.ways, unit = line_bytes / schedule.word,
+                count = schedule.count;
+  const int64_t spread = std::clamp(schedule.outer_count * count * schedule.word / (4 * threads),
+                                    piece_bytes, spread_piece_bytes);
   const int64_t alone = schedule.kind == LineKind::spread ? spread : piece_bytes;
   const int64_t bytes = schedule.near_count > 1 ? shared : alone;
   const int64_t pieces = std::max<int64_t>(1, count * schedule.word / bytes);
@@ -218,7 +236,8 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   const int64_t run_bytes = schedule.count * schedule.word;
   take_near(schedule);
   const bool large = beyond_caches(plan, policy);
-  const int64_t least_streamed = schedule.kind == LineKind::copy ? least_streamed_copy : least_streamed_run;
+  const int64_t least_streamed =
+      schedule.kind == LineKind::copy ? least_streamed_copy : least_streamed_run;
   const bool streams = run_bytes >= least_streamed || run_bytes % line_bytes == 0;
   // Streaming stores do not care for their order, reads do.
   if (large && streams) sort_by_source(schedule.outer);
@@ -227,9 +246,11 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   schedule.piece = choose_piece(schedule, threads);
   share_near(schedule, threads);
   const bool copies = schedule.kind == LineKind::copy;
-  if (joining && copies && schedule.near.empty() && schedule.outer.size() > 1) take_far_rows(schedule);
+  if (joining && copies && schedule.near.empty() && schedule.outer.size() > 1)
+    take_far_rows(schedule);
   if (schedule.repeat.extent == 1) take_repeat(schedule, threads);
-  schedule.joined = joining && (copies || run_bytes >= least_seamed) && schedule.repeat.extent > 1 && schedule.repeat.dst_step == run_bytes;
+  schedule.joined = joining && (copies || run_bytes >= least_seamed) &&
+                    schedule.repeat.extent > 1 && schedule.repeat.dst_step == run_bytes;
   schedule.streamed = large && (streams || schedule.joined);
   if (plan.depth > 0 && run_bytes < least_run_bytes && !schedule.joined) return std::nullopt;
   return schedule;

@@ -20,7 +20,8 @@ struct LineSchedule {
   // Walked inside of each piece, outermost first: these runs read the same lines of src.
   std::vector<Loop> near;
   Loop repeat{1, 0, 0};  // the innermost loop, which the kernel walks itself
-  int64_t last_repeat = 0;  // its extent in the last iteration of the innermost outer loop, if that is another
+  int64_t last_repeat =
+      0;  // its extent in the last iteration of the innermost outer loop, if that is another
   int64_t outer_count = 1, near_count = 1;
   int64_t piece = 0;  // elements of a run in one task
   bool streamed = false;

@@ -101,8 +101,9 @@ void parallel_team(int threads, TeamBody body, const void* context);
 // body(team) on every thread; it must not throw.
 template <class Body>
 void parallel_team(int threads, const Body& body) {
-  parallel_team(threads, [](const void* context, Team& team) { (*static_cast<const Body*>(context))(team); },
-                &body);
+  parallel_team(
+      threads, [](const void* context, Team& team) { (*static_cast<const Body*>(context))(team); },
+      &body);
 }
 
 }  // namespace infini::cpu

@@ -23,7 +23,8 @@ bool is_tiny(const infini::Device&, const RearrangePlan& plan) {
   return moved_bytes(plan) <= tiny_bytes;
 }
 
-constexpr int64_t shuffled_bytes = 64 << 10;  // to find the windows takes as long as moving some of them
+constexpr int64_t shuffled_bytes =
+    64 << 10;  // to find the windows takes as long as moving some of them
 
 // Past the cache, long rows that become columns are moved fastest in blocks and tiles.
 bool is_narrow(const infini::Device&, const RearrangePlan& plan) {
@@ -43,7 +44,8 @@ bool is_worth_a_program(const infini::Device& device, const RearrangePlan& plan)
 std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan);
 
 std::unique_ptr<RearrangeKernel> repeated(const infini::Device& device, const RearrangePlan& plan) {
-  return make_repeated(plan, current_policy(), [&](const RearrangePlan& part) { return choose(device, part); });
+  return make_repeated(plan, current_policy(),
+                       [&](const RearrangePlan& part) { return choose(device, part); });
 }
 
 // The first that accepts a plan runs it.

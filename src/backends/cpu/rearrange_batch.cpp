@@ -52,9 +52,8 @@ void run_rearrange_batch(const RearrangeKernel* const* kernels, size_t layouts, 
   const int threads = threads_for(total, current_policy());
   // Fewer copies than threads: each copy is shared out by itself.
   const int64_t shares = batch.count < threads ? 1 : threads;
-  parallel_for(shares, threads, [&](int64_t begin, int64_t end) {
-    run_shares(batch, total, shares, begin, end);
-  });
+  parallel_for(shares, threads,
+               [&](int64_t begin, int64_t end) { run_shares(batch, total, shares, begin, end); });
 }
 
 }  // namespace infini::cpu

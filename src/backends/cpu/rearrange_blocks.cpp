@@ -16,19 +16,23 @@ class Blocks final : public Kernel {
       : Kernel(bytes),
         schedule_(std::move(schedule)),
         programs_(make_block_programs(schedule_)),
-        kernels_(panel_kernels(level, is_word(schedule_.word) ? static_cast<int>(schedule_.word) : 1)),
+        kernels_(
+            panel_kernels(level, is_word(schedule_.word) ? static_cast<int>(schedule_.word) : 1)),
         put_(is_word(schedule_.word) ? kernels_.packed : kernels_.atoms),
         level_(level),
         threads_(threads) {}
 
   const char* candidate() const override { return "blocks"; }
-  std::string schedule() const override { return with_setting(to_string(schedule_), level_, threads_); }
+  std::string schedule() const override {
+    return with_setting(to_string(schedule_), level_, threads_);
+  }
 
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
-    parallel_for(schedule_.block_count, threads, [&](int64_t begin, int64_t end) { run_blocks(dst, src, begin, end); });
+    parallel_for(schedule_.block_count, threads,
+                 [&](int64_t begin, int64_t end) { run_blocks(dst, src, begin, end); });
   }
 
  private:
@@ -48,10 +52,12 @@ class Blocks final : public Kernel {
         out.line = next->lines.data();
         out.lines = static_cast<int64_t>(next->lines.size());
       }
-      char *const buffer = buffers[turn] + line_bytes, *const other = buffers[turn ^ 1] + line_bytes;
+      char *const buffer = buffers[turn] + line_bytes, *const other =
+                                                           buffers[turn ^ 1] + line_bytes;
       put_together(buffer, src + now.src, *program, out);
       kernels_.finish(out);
-      const bool carried = out.carry != nullptr, enough = carried || program->run_bytes >= line_bytes;
+      const bool carried = out.carry != nullptr,
+                 enough = carried || program->run_bytes >= line_bytes;
       const bool goes_on = next != nullptr && enough && at.dst == now.dst + program->run_bytes;
       out = outflow_of(*program, dst + now.dst, buffer);
       out.carried = carried;
@@ -73,7 +79,8 @@ class Blocks final : public Kernel {
     return out;
   }
 
-  void put_together(char* buffer, const char* src, const BlockProgram& program, Outflow& out) const {
+  void put_together(char* buffer, const char* src, const BlockProgram& program,
+                    Outflow& out) const {
     Panel panel{};
     panel.dst_of_column = program.buffer_of_column.data();
     panel.columns = program.columns;

@@ -143,6 +143,7 @@ std::unique_ptr<RearrangeKernel> make_shuffle(const RearrangePlan& plan, const P
 std::unique_ptr<RearrangeKernel> make_lines(const RearrangePlan& plan, const Policy& policy);
 // Of two kernels for parts of the plan, which `make` chooses.
 using MakePart = std::function<std::unique_ptr<RearrangeKernel>(const RearrangePlan&)>;
-std::unique_ptr<RearrangeKernel> make_repeated(const RearrangePlan& plan, const Policy& policy, const MakePart& make);
+std::unique_ptr<RearrangeKernel> make_repeated(const RearrangePlan& plan, const Policy& policy,
+                                               const MakePart& make);
 
 }  // namespace infini::cpu

@@ -44,7 +44,8 @@ class Lines final : public Kernel {
     Seam seam;  // of runs that join from task to task
     const char* behind = nullptr;
     for (int64_t task = begin; task < end; ++task) {
-      Line line = line_of(dst + outer.dst, src + outer.src, piece * schedule_.piece, schedule_.repeat_of(task));
+      Line line = line_of(dst + outer.dst, src + outer.src, piece * schedule_.piece,
+                          schedule_.repeat_of(task));
       if (seamed_ && line.dst == behind) line.before = &seam;
       if (++piece == pieces_) {
         piece = 0;
@@ -57,8 +58,17 @@ class Lines final : public Kernel {
     if (schedule_.streamed) streaming_fence();
   }
   Line line_of(char* dst, const char* src, int64_t begin, int64_t repeat) const {
-    return {dst, src, begin, std::min(schedule_.piece, schedule_.count - begin), schedule_.count, schedule_.ways,
-            schedule_.plane_step, schedule_.streamed, repeat, schedule_.repeat.dst_step, schedule_.repeat.src_step};
+    return {dst,
+            src,
+            begin,
+            std::min(schedule_.piece, schedule_.count - begin),
+            schedule_.count,
+            schedule_.ways,
+            schedule_.plane_step,
+            schedule_.streamed,
+            repeat,
+            schedule_.repeat.dst_step,
+            schedule_.repeat.src_step};
   }
   void run_piece(Line line) const {
     if (schedule_.near_count == 1) return kernel_(line);

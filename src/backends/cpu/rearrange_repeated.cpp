@@ -7,17 +7,19 @@ namespace {
 constexpr int64_t least_bytes = 64 << 10;
 // Shorter blocks are worth it past the cache, where all repetitions of one together are long.
 constexpr int64_t least_block = 1 << 10, least_short_block = 40, least_region = 4 << 10;
-constexpr int64_t least_times = 3, least_times_of_each = 8;  // all blocks are made before they are repeated
+constexpr int64_t least_times = 3,
+                  least_times_of_each = 8;  // all blocks are made before they are repeated
 
 class Repeated final : public Kernel {
  public:
-  Repeated(int64_t bytes, std::unique_ptr<RearrangeKernel> once, std::unique_ptr<RearrangeKernel> again)
+  Repeated(int64_t bytes, std::unique_ptr<RearrangeKernel> once,
+           std::unique_ptr<RearrangeKernel> again)
       : Kernel(bytes), once_(std::move(once)), again_(std::move(again)) {}
 
   const char* candidate() const override { return "repeated"; }
   std::string schedule() const override {
-    return std::string("once: ") + once_->candidate() + "\n" + once_->schedule() + "\nfrom there, again: " + again_->candidate() + "\n" +
-           again_->schedule();
+    return std::string("once: ") + once_->candidate() + "\n" + once_->schedule() +
+           "\nfrom there, again: " + again_->candidate() + "\n" + again_->schedule();
   }
 
   void execute(char* dst, const char* src) const override {
@@ -35,10 +37,12 @@ int repeating_loop(const RearrangePlan& plan, const Policy& policy) {
   const bool streamed = beyond_caches(plan, policy);
   int found = -1;
   int64_t block = plan.atom_bytes;
-  for (int i = plan.depth; i-- > 0 && plan.loops[i].dst_step == block; block *= plan.loops[i].extent) {
+  for (int i = plan.depth; i-- > 0 && plan.loops[i].dst_step == block;
+       block *= plan.loops[i].extent) {
     const Loop& loop = plan.loops[i];
     const int64_t times = i == 0 ? least_times : least_times_of_each;
-    const bool enough = block >= least_block || (streamed && block >= least_short_block && block * loop.extent >= least_region);
+    const bool enough = block >= least_block || (streamed && block >= least_short_block &&
+                                                 block * loop.extent >= least_region);
     if (loop.src_step == 0 && loop.extent >= times && i + 1 < plan.depth && enough) found = i;
   }
   return found;
@@ -46,7 +50,8 @@ int repeating_loop(const RearrangePlan& plan, const Policy& policy) {
 
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_repeated(const RearrangePlan& plan, const Policy& policy, const MakePart& make) {
+std::unique_ptr<RearrangeKernel> make_repeated(const RearrangePlan& plan, const Policy& policy,
+                                               const MakePart& make) {
   const int loop = repeating_loop(plan, policy);
   if (loop < 0) return nullptr;
   const auto [once, again] = repeat_in_dst(plan, loop);

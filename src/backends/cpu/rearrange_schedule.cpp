@@ -13,7 +13,8 @@ namespace {
 
 // Runs of at least this many bytes are worth more than the loops that a longer run would cost.
 constexpr int64_t enough_column_bytes = 1024, enough_row_bytes = 512;
-constexpr int64_t enough_ragged_row_bytes = 4096;  // of runs that end within lines, which are written in two parts
+constexpr int64_t enough_ragged_row_bytes =
+    4096;  // of runs that end within lines, which are written in two parts
 constexpr int64_t short_column_bytes = 256, short_row_bytes = 256;
 constexpr int64_t page_bytes = 4096, small_bytes = 24 << 10;
 // Rows so far apart, or multiples of it, compete for the same sets of L2, which has few more than 16 ways.
@@ -29,8 +30,9 @@ class Collector {
       : loops_(plan.loops, plan.loops + plan.depth), schedule_(schedule) {}
 
   bool grow_rows() {
-    return take([&](const Loop& loop) { return loop.dst_step == schedule_.row_count * schedule_.word; },
-                schedule_.rows, schedule_.row_count);
+    return take(
+        [&](const Loop& loop) { return loop.dst_step == schedule_.row_count * schedule_.word; },
+        schedule_.rows, schedule_.row_count);
   }
   bool grow_columns() {
     const bool grown = take(
@@ -76,8 +78,9 @@ bool collect(const RearrangePlan& plan, TileSchedule& schedule, bool cached) {
   Collector collector(plan, schedule);
   const int64_t word = schedule.word;
   if (!collector.grow_rows() || !collector.grow_columns()) return false;
-  const bool simple = cached && schedule.row_count * word >= line_bytes &&
-                      schedule.column_count * word >= (bytes <= small_bytes ? line_bytes : short_column_bytes);
+  const bool simple =
+      cached && schedule.row_count * word >= line_bytes &&
+      schedule.column_count * word >= (bytes <= small_bytes ? line_bytes : short_column_bytes);
   const int64_t enough_rows = simple ? 0 : cached ? short_row_bytes : enough_row_bytes;
   const int64_t enough_columns = simple ? 0 : cached ? short_column_bytes : enough_column_bytes;
   while (schedule.row_count * word < line_bytes && collector.grow_rows()) continue;
@@ -103,7 +106,8 @@ TileSchedule::Store choose_store(const TileSchedule& schedule, bool cached) {
   const int64_t run = schedule.row_count * schedule.word;
   if (cached) return Store::cached;
   if (schedule.aligned && run % line_bytes == 0) return Store::streamed;
-  return run >= enough_row_bytes ? Store::streamed : Store::cached;  // short runs are better moved in blocks
+  return run >= enough_row_bytes ? Store::streamed
+                                 : Store::cached;  // short runs are better moved in blocks
 }
 
 // As few parts as the limit allows, of equal size in whole units.
@@ -117,7 +121,8 @@ int64_t even_part(int64_t count, int64_t limit, int64_t unit) {
 int64_t choose_strip(const TileSchedule& schedule, int threads, const Policy& policy) {
   const bool cached = schedule.store == TileSchedule::Store::cached;
   const bool apart = cached && threads > 1 && !schedule.aligned && schedule.outer_count == 1;
-  const int64_t limit = apart ? std::min(policy.strip, ceil_div(schedule.column_count, threads)) : policy.strip;
+  const int64_t limit =
+      apart ? std::min(policy.strip, ceil_div(schedule.column_count, threads)) : policy.strip;
   // Tiles are two lines wide, of small words four.
   const int64_t lines = cached ? 1 : schedule.word < 4 ? 4 : 2;
   return even_part(schedule.column_count, limit, lines * line_bytes / schedule.word);
@@ -133,7 +138,8 @@ bool ends_with_pages(const TileSchedule& schedule) {
 // What is fetched beyond the end of a strip should still be in the cache when the next strip is walked: then
 // a task has no more than the policy's chunk of rows.
 bool leaves_lines_behind(const TileSchedule& schedule) {
-  return schedule.store == TileSchedule::Store::streamed && schedule.strips() > 1 && !ends_with_pages(schedule);
+  return schedule.store == TileSchedule::Store::streamed && schedule.strips() > 1 &&
+         !ends_with_pages(schedule);
 }
 
 // All rows that may be.
@@ -175,7 +181,8 @@ int threads_for(int64_t bytes, const Policy& policy) {
 
 bool beyond_caches(const RearrangePlan& plan, const Policy& policy) {
   const int64_t bytes = moved_bytes(plan);
-  return (bytes + distinct_source_bytes(plan)) / (2 * threads_for(bytes, policy)) >= policy.streamed_bytes;
+  return (bytes + distinct_source_bytes(plan)) / (2 * threads_for(bytes, policy)) >=
+         policy.streamed_bytes;
 }
 
 namespace {
@@ -184,7 +191,8 @@ namespace {
 // pairs of lines go past the caches fast, they do so earlier.
 bool tiles_beyond_caches(const RearrangePlan& plan, const Policy& policy) {
   Policy nearer = policy;
-  if (policy.pairs) nearer.streamed_bytes /= threads_for(moved_bytes(plan), policy) > few_threads ? 4 : 2;
+  if (policy.pairs)
+    nearer.streamed_bytes /= threads_for(moved_bytes(plan), policy) > few_threads ? 4 : 2;
   return beyond_caches(plan, nearer);
 }
 
@@ -203,7 +211,8 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.store = choose_store(schedule, cached);
   schedule.strip = choose_strip(schedule, threads_for(bytes, policy), policy);
   schedule.depth = choose_depth(schedule, bytes, policy);
-  schedule.soon = policy.pairs && compete(schedule.rows.front()) && schedule.panel_rows() >= competing_rows;
+  schedule.soon =
+      policy.pairs && compete(schedule.rows.front()) && schedule.panel_rows() >= competing_rows;
   schedule.chunk = choose_chunk(schedule, policy);
   return schedule;
 }
@@ -214,9 +223,9 @@ namespace {
 std::vector<Loop>::iterator nearest_in_src(std::vector<Loop>& loops) {
   auto nearest = loops.end();
   for (auto loop = loops.begin(); loop != loops.end(); ++loop) {
-    const bool nearer = nearest == loops.end() || nearest->src_step == 0 ||
-                        (loop->src_step != 0 &&
-                         magnitude(loop->src_step) <= magnitude(nearest->src_step));
+    const bool nearer =
+        nearest == loops.end() || nearest->src_step == 0 ||
+        (loop->src_step != 0 && magnitude(loop->src_step) <= magnitude(nearest->src_step));
     if (nearer) nearest = loop;
   }
   return nearest;

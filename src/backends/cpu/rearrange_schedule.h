@@ -16,19 +16,22 @@ namespace infini::cpu {
 struct Policy {
   int threads = 1;                       // that a region may have
   int64_t bytes_per_thread = 256 << 10;  // below this a thread costs more than it saves
-  int64_t streamed_bytes = 512 << 10;     // for each thread, and as much to read: from here on output goes past the cache
-  int64_t strip = 1024;                  // columns of a tile at most
-  int64_t chunk = 1024;                  // rows of a tile whose strip is less than a page of src
-  int64_t memory_bytes = 20 << 20;       // from here on both tensors are far beyond the private caches
-  bool pairs = false;                    // pairs of lines are stored faster than lines that lie apart
-  int64_t planes = 8;                    // as many woven ones are taken apart faster run by run than in blocks
+  int64_t streamed_bytes =
+      512 << 10;  // for each thread, and as much to read: from here on output goes past the cache
+  int64_t strip = 1024;             // columns of a tile at most
+  int64_t chunk = 1024;             // rows of a tile whose strip is less than a page of src
+  int64_t memory_bytes = 20 << 20;  // from here on both tensors are far beyond the private caches
+  bool pairs = false;               // pairs of lines are stored faster than lines that lie apart
+  int64_t planes = 8;  // as many woven ones are taken apart faster run by run than in blocks
 };
 
 // The policy of this process, see costs.h.
 Policy current_policy();
 
 // What tiles are made of.
-constexpr bool is_word(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
+constexpr bool is_word(int64_t bytes) {
+  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
+}
 
 int threads_for(int64_t bytes, const Policy& policy);
 
@@ -60,7 +63,8 @@ struct TileSchedule {
   int64_t tasks() const { return outer_count * strips() * chunks(); }
   // Rows and columns lie equally far apart, and there are enough of them for whole blocks.
   bool is_uniform() const {
-    return rows.size() == 1 && columns.size() == 1 && row_count * word >= 64 && column_count * word >= 32;
+    return rows.size() == 1 && columns.size() == 1 && row_count * word >= 64 &&
+           column_count * word >= 32;
   }
   // Threads share panels, not tasks, and so always evenly.
   int64_t panel_rows() const { return depth * 64 / word; }

@@ -38,7 +38,8 @@ Points points_of(const RearrangePlan& plan) {
 Points points_of(const TileSchedule& s) {
   Points points;
   for (int64_t task = s.tasks(); task-- > 0;) {
-    const int64_t column = task % s.strips() * s.strip, row = task / s.strips() % s.chunks() * s.chunk;
+    const int64_t column = task % s.strips() * s.strip,
+                  row = task / s.strips() % s.chunks() * s.chunk;
     const int64_t rows = std::min(s.chunk, s.row_count - row);
     const int64_t columns = std::min(s.strip, s.column_count - column);
     std::vector<int64_t> src(static_cast<size_t>(rows)), dst(static_cast<size_t>(columns));
@@ -47,9 +48,9 @@ Points points_of(const TileSchedule& s) {
     const NestCursor outer(s.outer, task / s.chunks() / s.strips());
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c)
-        points.push_back({s.dst_offset + outer.dst + dst[static_cast<size_t>(c)] + (row + r) * s.word,
-                          s.src_offset + outer.src + src[static_cast<size_t>(r)] +
-                              (column + c) * s.word});
+        points.push_back(
+            {s.dst_offset + outer.dst + dst[static_cast<size_t>(c)] + (row + r) * s.word,
+             s.src_offset + outer.src + src[static_cast<size_t>(r)] + (column + c) * s.word});
   }
   return sorted(points);
 }
@@ -65,12 +66,15 @@ Points points_of(const BlockSchedule& s) {
     for (const auto& panel : program.panels)
       for (int64_t c = 0; c < program.columns; ++c)
         for (int64_t r = 0; r < panel.rows; ++r) {
-          const int64_t place = panel.buffer + program.buffer_of_column[static_cast<size_t>(c)] + r * s.word;
-          src_of[place] = panel.src + program.src_of_row[static_cast<size_t>(panel.first_row + r)] + c * s.word;
+          const int64_t place =
+              panel.buffer + program.buffer_of_column[static_cast<size_t>(c)] + r * s.word;
+          src_of[place] =
+              panel.src + program.src_of_row[static_cast<size_t>(panel.first_row + r)] + c * s.word;
         }
     for (const auto& run : program.runs)
       for (int64_t i = 0; i < program.run_bytes; i += s.word)
-        points.push_back({s.dst_offset + at.dst + run.dst + i, s.src_offset + at.src + src_of.at(run.buffer + i)});
+        points.push_back({s.dst_offset + at.dst + run.dst + i,
+                          s.src_offset + at.src + src_of.at(run.buffer + i)});
   }
   return sorted(points);
 }
@@ -115,8 +119,9 @@ Points points_of(const NestSchedule& s) {
     const int64_t first = task % s.blocks() * s.block;
     for (int64_t j = first; j < std::min(first + s.block, s.fast_src.extent); ++j)
       for (int64_t i = 0; i < s.fast_dst.extent; ++i)
-        points.push_back({s.dst_offset + outer.dst + j * s.fast_src.dst_step + i * s.fast_dst.dst_step,
-                          s.src_offset + outer.src + j * s.fast_src.src_step + i * s.fast_dst.src_step});
+        points.push_back(
+            {s.dst_offset + outer.dst + j * s.fast_src.dst_step + i * s.fast_dst.dst_step,
+             s.src_offset + outer.src + j * s.fast_src.src_step + i * s.fast_dst.src_step});
   }
   return sorted(points);
 }
@@ -172,7 +177,8 @@ void expect_lawful(const harness::RearrangeProblem& problem, const Policy& polic
 
 TEST(RearrangeSchedule, EveryPointOnce) {
   harness::Random random(1);
-  const Policy policies[] = {{1, 1 << 30, INT64_MAX}, {1, 1 << 30, 0}, {4, 1, 0}, {16, 1, INT64_MAX}};
+  const Policy policies[] = {
+      {1, 1 << 30, INT64_MAX}, {1, 1 << 30, 0}, {4, 1, 0}, {16, 1, INT64_MAX}};
   Taken taken;
   for (int i = 0; i < 20000; ++i) {
     const auto problem = harness::random_problem(random, {10, 1200});
@@ -187,17 +193,21 @@ TEST(RearrangeSchedule, EveryPointOnce) {
 TEST(RearrangeSchedule, EveryPointOnceInLargeShapes) {
   Taken taken;
   for (const char* text :
-       {"rearrange u8 9000x3 perm=1,0", "rearrange u8 3x9000 perm=1,0", "rearrange f32 3000x9 perm=1,0",
-        "rearrange f32 9x3000 perm=1,0", "rearrange f32 300x200 perm=1,0", "rearrange f32 5000x20 perm=1,0",
-        "rearrange u8 70x2100 perm=1,0", "rearrange u8 576x2100 perm=1,0", "rearrange f32 320x200 perm=1,0",
-        "rearrange f32 8x8x8x8x8 perm=4,3,2,1,0", "rearrange f64 30x40x50 perm=2,1,0",
-        "rearrange f32 3x20000 src=0,1", "rearrange f32 3x20000 src=1,0", "rearrange u8 300000",
-        "rearrange f32 100x300 dst=600,2", "rearrange f32 100x300 src=300,-1", "rearrange f32 96x300 src=0,1",
-        "rearrange f32 97x300 src=0,1", "rearrange f32 5x64x40 src=0,0,1", "rearrange f32 64x5x40 src=0,40,1",
-        "rearrange f32 32x20x25 perm=1,0,2", "rearrange f32 31x20x25 perm=1,0,2", "rearrange f16 2000x35 src=40,1"})
+       {"rearrange u8 9000x3 perm=1,0",      "rearrange u8 3x9000 perm=1,0",
+        "rearrange f32 3000x9 perm=1,0",     "rearrange f32 9x3000 perm=1,0",
+        "rearrange f32 300x200 perm=1,0",    "rearrange f32 5000x20 perm=1,0",
+        "rearrange u8 70x2100 perm=1,0",     "rearrange u8 576x2100 perm=1,0",
+        "rearrange f32 320x200 perm=1,0",    "rearrange f32 8x8x8x8x8 perm=4,3,2,1,0",
+        "rearrange f64 30x40x50 perm=2,1,0", "rearrange f32 3x20000 src=0,1",
+        "rearrange f32 3x20000 src=1,0",     "rearrange u8 300000",
+        "rearrange f32 100x300 dst=600,2",   "rearrange f32 100x300 src=300,-1",
+        "rearrange f32 96x300 src=0,1",      "rearrange f32 97x300 src=0,1",
+        "rearrange f32 5x64x40 src=0,0,1",   "rearrange f32 64x5x40 src=0,40,1",
+        "rearrange f32 32x20x25 perm=1,0,2", "rearrange f32 31x20x25 perm=1,0,2",
+        "rearrange f16 2000x35 src=40,1"})
     for (const Policy& policy :
-         {Policy{1, 1 << 30, 0}, Policy{4, 1, 0}, Policy{16, 1, INT64_MAX}, Policy{2, 1, 0, 64, 64}, Policy{8, 1, 0, 64, 64, 0, true},
-          Policy{8, 1, 0, 64, 64, 0, false}}) {
+         {Policy{1, 1 << 30, 0}, Policy{4, 1, 0}, Policy{16, 1, INT64_MAX}, Policy{2, 1, 0, 64, 64},
+          Policy{8, 1, 0, 64, 64, 0, true}, Policy{8, 1, 0, 64, 64, 0, false}}) {
       expect_lawful(harness::parse_rearrange(text), policy, taken);
       ASSERT_FALSE(HasFailure()) << text;
     }
@@ -220,9 +230,11 @@ TEST(RearrangeSchedule, ThreadsKeepTheirWritesApart) {
 
 // One row for all of them: no long runs, and nothing else to divide.
 TEST(RearrangeSchedule, ThreadsDivideTheCopiesOfARow) {
-  for (const char* text : {"rearrange f32 4096x4096 src=0,1", "rearrange f32 4099x1000 src=0,1", "rearrange u8 9000x7x300 src=0,0,1"}) {
+  for (const char* text : {"rearrange f32 4096x4096 src=0,1", "rearrange f32 4099x1000 src=0,1",
+                           "rearrange u8 9000x7x300 src=0,0,1"}) {
     const auto problem = harness::parse_rearrange(text);
-    const auto schedule = make_line_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
+    const auto schedule =
+        make_line_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
     ASSERT_TRUE(schedule) << text;
     EXPECT_GE(schedule->tasks(), 8) << text << "\n" << to_string(*schedule);
   }
@@ -232,7 +244,8 @@ TEST(RearrangeSchedule, ThreadsDivideTheCopiesOfARow) {
 TEST(RearrangeSchedule, RowsJoin) {
   const auto schedule_of = [](const char* text) {
     const auto problem = harness::parse_rearrange(text);
-    return *make_line_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
+    return *make_line_schedule(make_rearrange_plan(problem.dst, problem.src),
+                               {2, 1 << 18, 1 << 20});
   };
   const LineSchedule far = schedule_of("rearrange f32 800x100x250 perm=1,0,2");
   EXPECT_TRUE(far.joined && far.streamed) << to_string(far);
@@ -272,10 +285,12 @@ TEST(RearrangeSchedule, PairsOfLinesWhereTheyAreWorthIt) {
   Policy policy{2, 1 << 18, 1 << 20};
   EXPECT_EQ(1, depth_of("rearrange f32 8192x8192 perm=1,0", policy));
   EXPECT_EQ(2, depth_of("rearrange f32 384x384x384 perm=0,2,1", policy));  // short strips
-  EXPECT_EQ(2, depth_of("rearrange f32 1024x8000 perm=1,0", policy));      // rows that begin within pages
+  EXPECT_EQ(2,
+            depth_of("rearrange f32 1024x8000 perm=1,0", policy));  // rows that begin within pages
   EXPECT_EQ(1, depth_of("rearrange f32 20x384x384 perm=0,2,1", policy));   // in the cache
   EXPECT_EQ(2, depth_of("rearrange f32 384x385x400 perm=0,2,1", policy));  // skewed
-  EXPECT_EQ(1, depth_of("rearrange f32 384x400x385 perm=0,2,1", policy));  // rows that are no whole lines
+  EXPECT_EQ(
+      1, depth_of("rearrange f32 384x400x385 perm=0,2,1", policy));  // rows that are no whole lines
   EXPECT_EQ(2, depth_of("rearrange f16 8192x8192 perm=1,0", policy));
   EXPECT_EQ(1, depth_of("rearrange u8 8192x8192 perm=1,0", policy));
   policy.pairs = true;
@@ -294,18 +309,22 @@ TEST(RearrangeSchedule, PairsOfLinesWhereTheyAreWorthIt) {
 
 bool moves_in_blocks(const std::string& text) {
   const auto problem = harness::parse_rearrange("rearrange " + text);
-  return make_block_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20}).has_value();
+  return make_block_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20})
+      .has_value();
 }
 
 TEST(RearrangeSchedule, BlocksWhereTilesWouldEndWithinLines) {
-  for (const char* text : {"f32 520x22x1338 perm=0,2,1", "f64 10x8922x60 perm=1,2,0", "u8 14x4x13611x4x10 perm=4,2,1,3,0",
-                           "u8 3000000x12 perm=1,0", "u8 64x36x64x53x4 perm=0,2,3,4,1", "u8 4000x4000x3 perm=1,0,2", "u8 421x3535x35 perm=1,0,2",
-                           "f16 8x6x512275 src=14,1,112",
+  for (const char* text : {"f32 520x22x1338 perm=0,2,1", "f64 10x8922x60 perm=1,2,0",
+                           "u8 14x4x13611x4x10 perm=4,2,1,3,0", "u8 3000000x12 perm=1,0",
+                           "u8 64x36x64x53x4 perm=0,2,3,4,1", "u8 4000x4000x3 perm=1,0,2",
+                           "u8 421x3535x35 perm=1,0,2", "f16 8x6x512275 src=14,1,112",
                            // In the cache, too, where tiles would move little at a time.
-                           "u8 7000x10 src=1,7000", "u8 12x100x69 src=1,828,12", "f16 2x30000 src=1,-2", "f16 600x17x5 src=5,3000,1"})
+                           "u8 7000x10 src=1,7000", "u8 12x100x69 src=1,828,12",
+                           "f16 2x30000 src=1,-2", "f16 600x17x5 src=5,3000,1"})
     EXPECT_TRUE(moves_in_blocks(text)) << text;
-  for (const char* text : {"f32 8191x8193 perm=1,0", "f32 64x4000000 perm=1,0", "u8 342325x87 perm=1,0", "f32 100x100 perm=1,0",
-                           "f32 4096x4096", "u8 1000x10 src=1,1000", "f32 300x300 perm=1,0"})
+  for (const char* text :
+       {"f32 8191x8193 perm=1,0", "f32 64x4000000 perm=1,0", "u8 342325x87 perm=1,0",
+        "f32 100x100 perm=1,0", "f32 4096x4096", "u8 1000x10 src=1,1000", "f32 300x300 perm=1,0"})
     EXPECT_FALSE(moves_in_blocks(text)) << text;
 }
 
@@ -313,7 +332,8 @@ TEST(RearrangeSchedule, BlocksWhereTilesWouldEndWithinLines) {
 TEST(RearrangeSchedule, RaggedRunsAreLong) {
   const auto rows_of = [](const char* text) {
     const auto problem = harness::parse_rearrange(text);
-    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20})->row_count;
+    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20})
+        ->row_count;
   };
   EXPECT_EQ(3 * 158, rows_of("rearrange f32 26368x3x158 src=1,26368,79104"));
   EXPECT_EQ(160, rows_of("rearrange f32 26368x3x160 src=1,26368,79104"));
@@ -322,7 +342,8 @@ TEST(RearrangeSchedule, RaggedRunsAreLong) {
 // Runs that go on in the next block: all of a short dimension, and blocks in dst's order.
 TEST(RearrangeSchedule, BlocksFollowEachOtherInDst) {
   const auto problem = harness::parse_rearrange("rearrange f32 520x22x1338 perm=0,2,1");
-  const auto blocks = make_block_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
+  const auto blocks =
+      make_block_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
   ASSERT_TRUE(blocks);
   EXPECT_EQ(22, blocks->axes.back().part);
   BlockCursor at(*blocks, 0);
@@ -343,14 +364,16 @@ TEST(RearrangeSchedule, SmallTensorsStartNoThreads) {
 TEST(RearrangeSchedule, OutputsBeyondTheCachesOfTheirThreads) {
   const auto beyond = [](const char* text, int threads, int64_t streamed_bytes = 512 << 10) {
     const auto problem = harness::parse_rearrange(text);
-    return beyond_caches(make_rearrange_plan(problem.dst, problem.src), {threads, 256 << 10, streamed_bytes});
+    return beyond_caches(make_rearrange_plan(problem.dst, problem.src),
+                         {threads, 256 << 10, streamed_bytes});
   };
   EXPECT_FALSE(beyond("rearrange f32 256x511 perm=1,0", 1));
   EXPECT_TRUE(beyond("rearrange f32 256x512 perm=1,0", 1));
   EXPECT_FALSE(beyond("rearrange f32 256x512 perm=1,0", 4));  // of which two have work
   EXPECT_TRUE(beyond("rearrange f32 1024x1024 perm=1,0", 8));
   EXPECT_FALSE(beyond("rearrange f32 500x512 src=0,1", 1));
-  EXPECT_FALSE(beyond("rearrange u8 1024x1024x1024 perm=2,1,0", 8, INT64_MAX));  // "never" does not overflow
+  EXPECT_FALSE(
+      beyond("rearrange u8 1024x1024x1024 perm=2,1,0", 8, INT64_MAX));  // "never" does not overflow
 }
 
 TEST(RearrangeSchedule, PairsOfLinesGoPastTheCachesEarlier) {
@@ -358,7 +381,8 @@ TEST(RearrangeSchedule, PairsOfLinesGoPastTheCachesEarlier) {
     const auto problem = harness::parse_rearrange(text);
     Policy policy{threads, 256 << 10, 1 << 20};
     policy.pairs = pairs;
-    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), policy)->store == TileSchedule::Store::streamed;
+    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), policy)->store ==
+           TileSchedule::Store::streamed;
   };
   EXPECT_FALSE(streamed("rearrange f32 512x512 perm=1,0", 2, false));
   EXPECT_TRUE(streamed("rearrange f32 512x512 perm=1,0", 2, true));
@@ -370,7 +394,9 @@ TEST(RearrangeSchedule, PairsOfLinesGoPastTheCachesEarlier) {
 TEST(RearrangeSchedule, ThreadsInTheCacheWriteNoLinesOfOthers) {
   const auto strip = [](const char* text, int threads) {
     const auto problem = harness::parse_rearrange(text);
-    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), {threads, 256 << 10, 512 << 10})->strip;
+    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src),
+                              {threads, 256 << 10, 512 << 10})
+        ->strip;
   };
   EXPECT_EQ(201, strip("rearrange f32 401x401 perm=1,0", 2));
   EXPECT_EQ(401, strip("rearrange f32 401x401 perm=1,0", 1));
@@ -388,7 +414,7 @@ TEST(RearrangeCosts, PolicyFollowsFromThem) {
   EXPECT_EQ(20 << 20, usual.memory_bytes);
   EXPECT_FALSE(usual.pairs);
   EXPECT_TRUE(policy_from(costs_from_cache(2 << 20), 2).pairs);
-  costs.region_ns *= 2;  // dearer regions: more bytes for a thread
+  costs.region_ns *= 2;     // dearer regions: more bytes for a thread
   costs.store_pages = 700;  // a smaller TLB: narrower tiles, whole powers of two
   const Policy other = policy_from(costs, 2);
   EXPECT_EQ(2 * usual.bytes_per_thread, other.bytes_per_thread);

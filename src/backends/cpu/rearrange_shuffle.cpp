@@ -13,7 +13,8 @@ namespace infini::cpu {
 namespace {
 
 // Byte by byte, without reading any other: where windows would reach over the ends of src. From vector `begin` on.
-void shuffle_carefully(const ShuffleProgram& program, char* dst, const char* src, int64_t bytes, int64_t begin = 0) {
+void shuffle_carefully(const ShuffleProgram& program, char* dst, const char* src, int64_t bytes,
+                       int64_t begin = 0) {
   const int64_t vectors = ceil_div(bytes, program.width);
   for (int64_t pick = begin * program.depth; pick < vectors * program.depth; ++pick) {
     const int64_t first = pick / program.depth * program.width;
@@ -53,7 +54,8 @@ class Growing {
   void leave() {
     const int64_t whole = filled_ / line_bytes * line_bytes, head = skipped_ == 0 ? 0 : line_bytes;
     if (whole == 0) return;
-    std::memcpy(lines_ + skipped_, buffer_ + skipped_, static_cast<size_t>(head == 0 ? 0 : head - skipped_));
+    std::memcpy(lines_ + skipped_, buffer_ + skipped_,
+                static_cast<size_t>(head == 0 ? 0 : head - skipped_));
     move_(lines_ + head, buffer_ + head, whole - head);
     std::memcpy(buffer_, buffer_ + whole, line_bytes);
     lines_ += whole;
@@ -63,19 +65,23 @@ class Growing {
   // The last bytes, too.
   void finish() {
     leave();
-    if (filled_ > skipped_) std::memcpy(lines_ + skipped_, buffer_ + skipped_, static_cast<size_t>(filled_ - skipped_));
+    if (filled_ > skipped_)
+      std::memcpy(lines_ + skipped_, buffer_ + skipped_, static_cast<size_t>(filled_ - skipped_));
     skipped_ = filled_;
   }
 
  private:
   static constexpr int64_t size = most_period_bytes + (4 << 10);
   Move move_;
-  int64_t skipped_ = 0, filled_ = 0;  // bytes of the first line that are not ours; bytes up to the last one
+  int64_t skipped_ = 0,
+          filled_ = 0;  // bytes of the first line that are not ours; bytes up to the last one
   char* lines_ = nullptr;
   alignas(line_bytes) char buffer_[size + 2 * line_bytes];
 };
 
-void move_cached(char* dst, const char* src, int64_t bytes) { std::memcpy(dst, src, static_cast<size_t>(bytes)); }
+void move_cached(char* dst, const char* src, int64_t bytes) {
+  std::memcpy(dst, src, static_cast<size_t>(bytes));
+}
 
 class Shuffle final : public Kernel {
  public:
@@ -89,14 +95,17 @@ class Shuffle final : public Kernel {
         readable_{schedule_.span.begin - schedule_.room, schedule_.span.end + schedule_.room} {}
 
   const char* candidate() const override { return "shuffle"; }
-  std::string schedule() const override { return with_setting(to_string(schedule_), level_, threads_); }
+  std::string schedule() const override {
+    return with_setting(to_string(schedule_), level_, threads_);
+  }
 
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
     if (schedule_.room == 0) return run_all(dst, src);
     alignas(line_bytes) char copy[most_copied];
     const ByteRange& span = schedule_.span;
-    char* const base = copy + schedule_.room - (span.begin & -line_bytes);  // lines begin where they do in src
+    char* const base =
+        copy + schedule_.room - (span.begin & -line_bytes);  // lines begin where they do in src
     std::memcpy(base + span.begin, src + span.begin, static_cast<size_t>(span.end - span.begin));
     run_all(dst, base);
   }
@@ -104,7 +113,8 @@ class Shuffle final : public Kernel {
  private:
   void run_all(char* dst, const char* src) const {
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
-    parallel_for(schedule_.tasks(), threads, [&](int64_t begin, int64_t end) { run_tasks(dst, src, begin, end); });
+    parallel_for(schedule_.tasks(), threads,
+                 [&](int64_t begin, int64_t end) { run_tasks(dst, src, begin, end); });
   }
 
   void run_tasks(char* dst, const char* src, int64_t begin, int64_t end) const {
@@ -117,7 +127,8 @@ class Shuffle final : public Kernel {
       const int64_t first = piece * schedule_.piece, row = strip * schedule_.strip;
       run_task(growing, dst + outer.dst + row * near.dst_step + first * along.dst_step, src,
                schedule_.src_offset + outer.src + row * near.src_step + first * along.src_step,
-               std::min(schedule_.strip, near.extent - row), std::min(schedule_.piece, along.extent - first));
+               std::min(schedule_.strip, near.extent - row),
+               std::min(schedule_.piece, along.extent - first));
       if (++piece < pieces) continue;
       piece = 0;
       if (++strip < strips) continue;
@@ -129,11 +140,14 @@ class Shuffle final : public Kernel {
   }
 
   // A piece of each of some rows.
-  void run_task(Growing& growing, char* dst, const char* src, int64_t place, int64_t rows, int64_t blocks) const {
+  void run_task(Growing& growing, char* dst, const char* src, int64_t place, int64_t rows,
+                int64_t blocks) const {
     const Loop& near = schedule_.near;
-    if (schedule_.side_by_side && kernels_.streams) return run_side_by_side(dst, src, place, rows, blocks);
+    if (schedule_.side_by_side && kernels_.streams)
+      return run_side_by_side(dst, src, place, rows, blocks);
     for (int64_t row = 0; row < rows; ++row, dst += near.dst_step, place += near.src_step) {
-      if (row + 1 < rows && schedule_.streamed) {  // lines that are written in parts are fetched before
+      if (row + 1 < rows &&
+          schedule_.streamed) {  // lines that are written in parts are fetched before
         __builtin_prefetch(dst + near.dst_step, 1);
         __builtin_prefetch(dst + near.dst_step + blocks * schedule_.along.dst_step, 1);
       }
@@ -151,14 +165,16 @@ class Shuffle final : public Kernel {
 
   // A period of each row in turns: src is read in few ascending streams. What is behind the last whole line of a row
   // waits until its turn comes again.
-  void run_side_by_side(char* dst, const char* src, int64_t place, int64_t rows, int64_t blocks) const {
+  void run_side_by_side(char* dst, const char* src, int64_t place, int64_t rows,
+                        int64_t blocks) const {
     const ShuffleProgram& program = schedule_.program;
     const Loop& near = schedule_.near;
     alignas(line_bytes) char waiting[most_strip * line_bytes];
     const int64_t periods = blocks / program.blocks;
     for (int64_t period = 0; period < periods; ++period, dst += program.bytes, place += src_step_)
       for (int64_t row = 0; row < rows; ++row) {
-        ShuffleRun run{dst + row * near.dst_step, src, 1, 0, program.bytes, src_step_, schedule_.ahead};
+        ShuffleRun run{
+            dst + row * near.dst_step, src, 1, 0, program.bytes, src_step_, schedule_.ahead};
         run.skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(run.dst) % line_bytes);
         run.carry = waiting + row * line_bytes;
         run.begins = period == 0;
@@ -169,11 +185,14 @@ class Shuffle final : public Kernel {
     for (int64_t row = 0; row < rows; ++row) {
       char* to = dst + row * near.dst_step;
       // Without a period nothing waits.
-      const auto skew = periods == 0 ? 0 : static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % line_bytes);
+      const auto skew =
+          periods == 0 ? 0 : static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % line_bytes);
       end.start(to - skew);
       std::memcpy(end.room(), waiting + row * line_bytes, static_cast<size_t>(skew));
       end.add(skew);
-      if (rest > 0) run_periods({end.room(), src, 1, 0, rest, src_step_, schedule_.ahead}, place + row * near.src_step);
+      if (rest > 0)
+        run_periods({end.room(), src, 1, 0, rest, src_step_, schedule_.ahead},
+                    place + row * near.src_step);
       end.add(rest);
       end.finish();
     }
@@ -182,10 +201,13 @@ class Shuffle final : public Kernel {
   // Blocks with gaps go straight to dst.
   void run_gapped(char* dst, const char* src, int64_t place, int64_t blocks) const {
     const ShuffleProgram& program = schedule_.program;
-    const int64_t periods = blocks / program.blocks, rest = blocks % program.blocks * schedule_.along.dst_step;
-    if (periods > 0) run_periods({dst, src, periods, 0, program.bytes, src_step_, schedule_.ahead}, place);
+    const int64_t periods = blocks / program.blocks,
+                  rest = blocks % program.blocks * schedule_.along.dst_step;
+    if (periods > 0)
+      run_periods({dst, src, periods, 0, program.bytes, src_step_, schedule_.ahead}, place);
     if (rest > 0)
-      shuffle_carefully(program, dst + periods * program.bytes, src + place + periods * src_step_, rest - program.gap);
+      shuffle_carefully(program, dst + periods * program.bytes, src + place + periods * src_step_,
+                        rest - program.gap);
   }
 
   void run_piece(Growing& growing, const char* src, int64_t place, int64_t blocks) const {
@@ -222,7 +244,10 @@ class Shuffle final : public Kernel {
       }
     }
     // Periods that end within a vector are stored over by the next one.
-    if (const int64_t direct = whole ? periods : bytes > program.width ? periods - 1 : 0; !schedule_.streamed && direct > 0) {
+    if (const int64_t direct = whole                   ? periods
+                               : bytes > program.width ? periods - 1
+                                                       : 0;
+        !schedule_.streamed && direct > 0) {
       growing.finish();
       run.dst = growing.dst();
       run.periods = direct;
@@ -242,7 +267,8 @@ class Shuffle final : public Kernel {
   void run_periods(ShuffleRun run, int64_t place) const {
     const ShuffleProgram& program = schedule_.program;
     const int64_t last = place + (run.periods - 1) * src_step_;
-    const int64_t lowest = std::min(place, last) + program.reach_begin, highest = std::max(place, last) + program.reach_end;
+    const int64_t lowest = std::min(place, last) + program.reach_begin,
+                  highest = std::max(place, last) + program.reach_end;
     const char* base = run.src;
     if (lowest >= readable_.begin && highest <= readable_.end) {
       run.src = base + place;
@@ -267,7 +293,8 @@ class Shuffle final : public Kernel {
   void run_copied(ShuffleRun& run, int64_t place, const ByteRange& reach) const {
     alignas(line_bytes) char copy[most_end + line_bytes];
     char* const base = copy - (reach.begin & -line_bytes);
-    const int64_t begin = std::max(reach.begin, readable_.begin), end = std::min(reach.end, readable_.end);
+    const int64_t begin = std::max(reach.begin, readable_.begin),
+                  end = std::min(reach.end, readable_.end);
     std::memcpy(base + begin, run.src + begin, static_cast<size_t>(end - begin));
     run.src = base + place;
     run_freely(run);

@@ -24,8 +24,8 @@ class Tiles final : public Kernel {
         src_end_(schedule_.column_count * schedule_.word < lane_bytes ? src_end : 0),
         strips_(schedule_.strips()),
         panels_(schedule_.panels()),
-        small_(schedule_.store == Store::cached && threads == 1 && schedule_.row_count <= most_small &&
-               schedule_.column_count <= most_small),
+        small_(schedule_.store == Store::cached && threads == 1 &&
+               schedule_.row_count <= most_small && schedule_.column_count <= most_small),
         uniform_(small_ && kernels_.uniform != nullptr && schedule_.is_uniform()) {}
 
   const char* candidate() const override { return "tiles"; }
@@ -39,23 +39,24 @@ class Tiles final : public Kernel {
     if (uniform_) return run_uniform(dst, src);
     if (small_) return run_small(dst, src);
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
-    parallel_for(schedule_.outer_count * strips_ * panels_, threads, [&](int64_t begin, int64_t end) {
-      if (schedule_.store == Store::cached) return run_direct(kernels_.cached, dst, src, begin, end);
-      const auto address = reinterpret_cast<uintptr_t>(dst);
-      const auto unit = static_cast<uintptr_t>(schedule_.word < 4 ? schedule_.word : 4);
-      if (schedule_.aligned && address % line_bytes == 0)
-        return run_direct(in_pairs(kernels_.paired) ? kernels_.paired : kernels_.streamed, dst, src, begin, end);
-      if (kernels_.skewed != nullptr && address % unit == 0)
-        return run_skewed(dst, src, begin, end);
-      run_direct(kernels_.cached, dst, src, begin, end);
-    });
+    parallel_for(
+        schedule_.outer_count * strips_ * panels_, threads, [&](int64_t begin, int64_t end) {
+          if (schedule_.store == Store::cached)
+            return run_direct(kernels_.cached, dst, src, begin, end);
+          const auto address = reinterpret_cast<uintptr_t>(dst);
+          const auto unit = static_cast<uintptr_t>(schedule_.word < 4 ? schedule_.word : 4);
+          if (schedule_.aligned && address % line_bytes == 0)
+            return run_direct(in_pairs(kernels_.paired) ? kernels_.paired : kernels_.streamed, dst,
+                              src, begin, end);
+          if (kernels_.skewed != nullptr && address % unit == 0)
+            return run_skewed(dst, src, begin, end);
+          run_direct(kernels_.cached, dst, src, begin, end);
+        });
   }
 
  private:
   // The end of src, if all bytes before it belong to src and rows are so short that one reads beyond them.
-  const char* readable(const char* src) const {
-    return src_end_ == 0 ? nullptr : src + src_end_;
-  }
+  const char* readable(const char* src) const { return src_end_ == 0 ? nullptr : src + src_end_; }
   bool in_pairs(PanelKernel kernel) const { return schedule_.depth == 2 && kernel != nullptr; }
 
   // Calls body(strip's first column, columns, first row, rows, outer offsets) for a range of panels, as
@@ -98,8 +99,15 @@ class Tiles final : public Kernel {
 
   void run_uniform(char* dst, const char* src) const {
     const Loop again = schedule_.outer.empty() ? Loop{1, 0, 0} : schedule_.outer.back();
-    Tile tile{dst, src, schedule_.row_count, schedule_.column_count, schedule_.rows[0].src_step,
-              schedule_.columns[0].dst_step, again.extent, again.dst_step, again.src_step};
+    Tile tile{dst,
+              src,
+              schedule_.row_count,
+              schedule_.column_count,
+              schedule_.rows[0].src_step,
+              schedule_.columns[0].dst_step,
+              again.extent,
+              again.dst_step,
+              again.src_step};
     if (schedule_.outer_count == again.extent) return kernels_.uniform(tile);
     NestCursor outer(schedule_.outer, 0);
     for (int64_t i = 0; i < schedule_.outer_count; i += again.extent) {
@@ -145,8 +153,10 @@ class Tiles final : public Kernel {
 
   // One task: panel after panel down the rows, the lines of the next ones being fetched meanwhile. Short rows are
   // read on up to `readable`, if that is known.
-  void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows, const char* readable = nullptr) const {
-    const int64_t depth = kernel == kernels_.paired || kernel == kernels_.skewed_pairs ? 2 : 1, unit = depth * line_bytes / schedule_.word;
+  void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows,
+                  const char* readable = nullptr) const {
+    const int64_t depth = kernel == kernels_.paired || kernel == kernels_.skewed_pairs ? 2 : 1,
+                  unit = depth * line_bytes / schedule_.word;
     const int64_t panels = ceil_div(rows, unit);
     const bool fetches = schedule_.store != Store::cached;
     int64_t offsets[3][2 * line_bytes];  // of panel i in i % 3
@@ -162,7 +172,9 @@ class Tiles final : public Kernel {
       panel.last = row + rows == schedule_.row_count && i + 1 == panels;
       panel.src_of_row = offsets[i % 3];
       if (readable != nullptr)
-        panel.reads_on = panel.src + *std::max_element(offsets[i % 3], offsets[i % 3] + unit) + lane_bytes <= readable;
+        panel.reads_on =
+            panel.src + *std::max_element(offsets[i % 3], offsets[i % 3] + unit) + lane_bytes <=
+            readable;
       panel.next_of_row = fetches && i + 1 < panels ? offsets[(i + 1) % 3] : nullptr;
       panel.after_of_row = fetches && i + 2 < panels ? offsets[(i + 2) % 3] : nullptr;
       kernel(panel);
@@ -170,27 +182,30 @@ class Tiles final : public Kernel {
     }
   }
   // A panel's offsets, the last one repeated until there are `all` of them.
-  static void take_rows(OffsetCursor<&Loop::src_step>& cursor, int64_t* offsets, int64_t rows, int64_t all) {
+  static void take_rows(OffsetCursor<&Loop::src_step>& cursor, int64_t* offsets, int64_t rows,
+                        int64_t all) {
     cursor.take(offsets, rows);
     for (int64_t i = rows; i < all; ++i) offsets[i] = offsets[rows - 1];
   }
 
-  void run_direct(PanelKernel kernel, char* dst, const char* src, int64_t begin, int64_t end) const {
+  void run_direct(PanelKernel kernel, char* dst, const char* src, int64_t begin,
+                  int64_t end) const {
     Columns columns;
     Stage stage;
-    for_tasks(begin, end, [&](int64_t column, int64_t count, int64_t row, int64_t rows,
-                              const NestCursor& outer) {
-      columns.want(schedule_, column, count);
-      Panel panel{};
-      panel.dst = dst + outer.dst + row * schedule_.word;
-      panel.dst_of_column = columns.dst;
-      panel.src = src + outer.src + column * schedule_.word;
-      panel.columns = count;
-      panel.stage = &stage;
-      panel.soon = schedule_.soon;
-      stage.ready = false;
-      run_panels(kernel, panel, row, rows, readable(src));
-    });
+    for_tasks(
+        begin, end,
+        [&](int64_t column, int64_t count, int64_t row, int64_t rows, const NestCursor& outer) {
+          columns.want(schedule_, column, count);
+          Panel panel{};
+          panel.dst = dst + outer.dst + row * schedule_.word;
+          panel.dst_of_column = columns.dst;
+          panel.src = src + outer.src + column * schedule_.word;
+          panel.columns = count;
+          panel.stage = &stage;
+          panel.soon = schedule_.soon;
+          stage.ready = false;
+          run_panels(kernel, panel, row, rows, readable(src));
+        });
     if (kernel != kernels_.cached) streaming_fence();
   }
 
@@ -199,28 +214,30 @@ class Tiles final : public Kernel {
   void run_skewed(char* dst, const char* src, int64_t begin, int64_t end) const {
     alignas(line_bytes) char carry[max_strip * line_bytes];
     const int64_t unit = line_bytes / schedule_.word;
-    const PanelKernel kernel = in_pairs(kernels_.skewed_pairs) ? kernels_.skewed_pairs : kernels_.skewed;
+    const PanelKernel kernel =
+        in_pairs(kernels_.skewed_pairs) ? kernels_.skewed_pairs : kernels_.skewed;
     Columns columns;
     Stage stage;
-    for_tasks(begin, end, [&](int64_t column, int64_t count, int64_t row, int64_t rows,
-                              const NestCursor& outer) {
-      columns.want(schedule_, column, count);
-      Panel panel{};
-      panel.dst = dst + outer.dst + row * schedule_.word;
-      panel.dst_of_column = columns.dst;
-      panel.src = src + outer.src + column * schedule_.word;
-      panel.columns = count;
-      panel.stage = &stage;
-      panel.soon = schedule_.soon;
-      stage.ready = false;
-      panel.carry = carry;
-      if (row > 0) {
-        Panel above = panel;
-        above.unwritten = true;
-        run_panels(kernels_.skewed, above, row - unit, unit);
-      }
-      run_panels(kernel, panel, row, rows, readable(src));
-    });
+    for_tasks(
+        begin, end,
+        [&](int64_t column, int64_t count, int64_t row, int64_t rows, const NestCursor& outer) {
+          columns.want(schedule_, column, count);
+          Panel panel{};
+          panel.dst = dst + outer.dst + row * schedule_.word;
+          panel.dst_of_column = columns.dst;
+          panel.src = src + outer.src + column * schedule_.word;
+          panel.columns = count;
+          panel.stage = &stage;
+          panel.soon = schedule_.soon;
+          stage.ready = false;
+          panel.carry = carry;
+          if (row > 0) {
+            Panel above = panel;
+            above.unwritten = true;
+            run_panels(kernels_.skewed, above, row - unit, unit);
+          }
+          run_panels(kernel, panel, row, rows, readable(src));
+        });
     streaming_fence();
   }
 
@@ -228,7 +245,7 @@ class Tiles final : public Kernel {
   PanelKernels kernels_;
   Isa level_;
   int threads_;
-  int64_t src_end_;  // of a dense src with short rows, from its first element on; else 0
+  int64_t src_end_;          // of a dense src with short rows, from its first element on; else 0
   int64_t strips_, panels_;  // panels: of all rows
   bool small_, uniform_;
 };
@@ -240,8 +257,11 @@ std::unique_ptr<RearrangeKernel> make_tiles(const RearrangePlan& plan, const Pol
   if (!schedule) return nullptr;
   const int64_t bytes = moved_bytes(plan);
   const ByteRange src = src_range(plan);
-  const int64_t src_end = src.end - src.begin == bytes && distinct_source_bytes(plan) == bytes ? src.end - schedule->src_offset : 0;
-  return std::make_unique<Tiles>(std::move(*schedule), bytes, src_end, threads_for(bytes, policy), isa());
+  const int64_t src_end = src.end - src.begin == bytes && distinct_source_bytes(plan) == bytes
+                              ? src.end - schedule->src_offset
+                              : 0;
+  return std::make_unique<Tiles>(std::move(*schedule), bytes, src_end, threads_for(bytes, policy),
+                                 isa());
 }
 
 }  // namespace infini::cpu

@@ -10,7 +10,9 @@ namespace {
 
 inline __m512i load(const void* p) { return _mm512_loadu_si512(p); }
 
-inline void stream(char* dst, __m512i v) { _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v); }
+inline void stream(char* dst, __m512i v) {
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v);
+}
 
 // Where vectors go: to any place, to lines, or to lines that begin `skew` bytes before the vectors do.
 struct AnyPlace {
@@ -36,13 +38,16 @@ struct SkewedLines {
   explicit SkewedLines(const ShuffleRun& run)
       : skew(run.skew), carry(run.carry), begins(run.begins), waiting(load(run.carry)) {
     // Of an index only 6 bits count.
-    rotation = _mm512_sub_epi8(_mm512_load_si512(ascending.byte), _mm512_set1_epi8(static_cast<char>(skew)));
+    rotation = _mm512_sub_epi8(_mm512_load_si512(ascending.byte),
+                               _mm512_set1_epi8(static_cast<char>(skew)));
     ours = ~uint64_t{0} << skew;
   }
   void put(char* dst, __m512i v) {
     const __m512i rotated = _mm512_permutexvar_epi8(rotation, v);
-    if (begins) [[unlikely]] _mm512_mask_storeu_epi8(dst - skew, ours, rotated);
-    else stream(dst - skew, _mm512_mask_blend_epi8(ours, waiting, rotated));
+    if (begins) [[unlikely]]
+      _mm512_mask_storeu_epi8(dst - skew, ours, rotated);
+    else
+      stream(dst - skew, _mm512_mask_blend_epi8(ours, waiting, rotated));
     begins = false;
     waiting = rotated;
   }
@@ -73,11 +78,15 @@ struct Picks {
       turn = turn + 1 == depth ? 0 : turn + 1;
     }
     const int64_t count = constant_depth == 0 ? depth : constant_depth;
-    __m512i v = count == 1 ? _mm512_permutexvar_epi8(_mm512_load_si512(indices), window(src, 0, ahead)) : pair(src, 0, ahead);
+    __m512i v = count == 1
+                    ? _mm512_permutexvar_epi8(_mm512_load_si512(indices), window(src, 0, ahead))
+                    : pair(src, 0, ahead);
     int64_t k = 2;
-    for (; k + 2 <= count; k += 2) v = _mm512_mask_blend_epi8(masks[k] | masks[k + 1], v, pair(src, k, ahead));
+    for (; k + 2 <= count; k += 2)
+      v = _mm512_mask_blend_epi8(masks[k] | masks[k + 1], v, pair(src, k, ahead));
     if (k < count)
-      v = _mm512_mask_permutexvar_epi8(v, masks[k], _mm512_load_si512(indices + 64 * k), window(src, k, ahead));
+      v = _mm512_mask_permutexvar_epi8(v, masks[k], _mm512_load_si512(indices + 64 * k),
+                                       window(src, k, ahead));
     indices += 64 * count;
     offsets += count;
     masks += count;
@@ -105,7 +114,8 @@ void run_periods(const ShuffleProgram& program, const ShuffleRun& run) {
   Target target(now);
   char* dst = now.dst;
   const char* src = now.src;
-  for (int64_t period = 0; period < now.periods; ++period, dst += now.dst_step, src += now.src_step) {
+  for (int64_t period = 0; period < now.periods;
+       ++period, dst += now.dst_step, src += now.src_step) {
     auto picks = all;
     for (int64_t v = 0; v < now.vectors; ++v) target.put(dst + 64 * v, picks.next(src, now.ahead));
   }
@@ -121,7 +131,8 @@ void run_gapped(const ShuffleProgram& program, const ShuffleRun& run) {
   const uint64_t* stores = program.stores.data();
   char* dst = now.dst;
   const char* src = now.src;
-  for (int64_t period = 0; period < now.periods; ++period, dst += now.dst_step, src += now.src_step) {
+  for (int64_t period = 0; period < now.periods;
+       ++period, dst += now.dst_step, src += now.src_step) {
     auto picks = all;
     for (int64_t v = 0; v < now.vectors; ++v) {
       if (now.ahead != 0) __builtin_prefetch(dst + 64 * v + written_ahead, 1);
@@ -132,10 +143,14 @@ void run_gapped(const ShuffleProgram& program, const ShuffleRun& run) {
 
 template <int constant_depth>
 void run(const ShuffleProgram& program, const ShuffleRun& run) {
-  if (program.gap > 0) run_gapped<constant_depth>(program, run);
-  else if (run.carry == nullptr) run_periods<constant_depth, AnyPlace>(program, run);
-  else if (run.skew == 0) run_periods<constant_depth, Lines>(program, run);
-  else run_periods<constant_depth, SkewedLines>(program, run);
+  if (program.gap > 0)
+    run_gapped<constant_depth>(program, run);
+  else if (run.carry == nullptr)
+    run_periods<constant_depth, AnyPlace>(program, run);
+  else if (run.skew == 0)
+    run_periods<constant_depth, Lines>(program, run);
+  else
+    run_periods<constant_depth, SkewedLines>(program, run);
 }
 
 void stream_lines(char* dst, const char* src, int64_t bytes) {

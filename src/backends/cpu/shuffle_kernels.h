@@ -26,7 +26,7 @@ struct ShuffleKernels {
   // blocks are not written, and only levels of 64 bytes know them.
   void (*run)(const ShuffleProgram&, const ShuffleRun&) = nullptr;
   void (*stream_lines)(char* dst, const char* src, int64_t bytes) = nullptr;  // whole ones of dst
-  bool streams = false;  // `run` can
+  bool streams = false;                                                       // `run` can
 };
 
 // What the level shuffles at once, or 0 if nothing.

@@ -24,9 +24,12 @@ std::vector<Interval> sources_of(const ShuffleTask& task, int64_t begin, int64_t
       continue;
     }
     const int64_t now = std::min(count, end - at);
-    const bool again = !found.empty() && found.back().begin <= from && from + now <= found.back().end;
-    if (!found.empty() && found.back().end == from) found.back().end += now;
-    else if (!again) found.push_back({from, from + now});
+    const bool again =
+        !found.empty() && found.back().begin <= from && from + now <= found.back().end;
+    if (!found.empty() && found.back().end == from)
+      found.back().end += now;
+    else if (!again)
+      found.push_back({from, from + now});
     at += now;
   }
   return found;
@@ -35,12 +38,15 @@ std::vector<Interval> sources_of(const ShuffleTask& task, int64_t begin, int64_t
 // As few windows as hold all of the intervals. Those that would hold them also if they began with a line of src do,
 // if src and its rows do: few loads are then split between two lines, of which one may not be needed.
 Windows cover(std::vector<Interval> needed, int64_t width) {
-  std::sort(needed.begin(), needed.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  std::sort(needed.begin(), needed.end(),
+            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   Windows windows;
   int64_t last = 0;  // the byte behind the ones that are needed of the last window
   const auto align = [&] {
     const int64_t down = windows.back() - ((windows.back() % width) + width) % width;
-    if (last <= down + width && (windows.size() == 1 || windows[windows.size() - 2] + width <= down)) windows.back() = down;
+    if (last <= down + width &&
+        (windows.size() == 1 || windows[windows.size() - 2] + width <= down))
+      windows.back() = down;
   };
   for (Interval part : needed)
     while (part.begin < part.end) {
@@ -57,14 +63,16 @@ Windows cover(std::vector<Interval> needed, int64_t width) {
 }
 
 size_t window_of(const Windows& windows, int64_t byte) {
-  return static_cast<size_t>(std::upper_bound(windows.begin(), windows.end(), byte) - windows.begin() - 1);
+  return static_cast<size_t>(std::upper_bound(windows.begin(), windows.end(), byte) -
+                             windows.begin() - 1);
 }
 
 // Which of the windows the intervals need.
 std::vector<size_t> used(const Windows& windows, const std::vector<Interval>& needed) {
   std::vector<size_t> found;
   for (const Interval& part : needed)
-    for (size_t i = window_of(windows, part.begin); i <= window_of(windows, part.end - 1); ++i) found.push_back(i);
+    for (size_t i = window_of(windows, part.begin); i <= window_of(windows, part.end - 1); ++i)
+      found.push_back(i);
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
@@ -109,9 +117,10 @@ void pair_picks(const ShuffleProgram& program, size_t first, uint8_t* tables) {
 }
 
 // One vector: a pick for each window that it uses, then picks of nothing.
-void add_picks(ShuffleProgram& program, const ShuffleTask& task, int64_t vector, const Windows& windows,
-               const std::vector<size_t>& picked) {
-  const int64_t width = program.width, at = vector * width, count = std::min(width, task.bytes() - task.gap() - at);
+void add_picks(ShuffleProgram& program, const ShuffleTask& task, int64_t vector,
+               const Windows& windows, const std::vector<size_t>& picked) {
+  const int64_t width = program.width, at = vector * width,
+                count = std::min(width, task.bytes() - task.gap() - at);
   uint8_t* tables = program.tables[0].byte + vector * program.depth * width;
   const size_t first = program.masks.size();
   for (int k = 0; k < program.depth; ++k)
@@ -122,7 +131,8 @@ void add_picks(ShuffleProgram& program, const ShuffleTask& task, int64_t vector,
     const auto [from, known] = task.source_of(at + i);
     if (known == 0) continue;
     const size_t window = window_of(windows, from);
-    const auto k = static_cast<size_t>(std::lower_bound(picked.begin(), picked.end(), window) - picked.begin());
+    const auto k = static_cast<size_t>(std::lower_bound(picked.begin(), picked.end(), window) -
+                                       picked.begin());
     program.masks[first + k] |= uint64_t{1} << i;
     tables[static_cast<int64_t>(k) * width + i] = static_cast<uint8_t>(from - windows[window]);
     given |= uint64_t{1} << i;
@@ -151,9 +161,10 @@ ShuffleProgram make_shuffle_program(const ShuffleTask& task, int width, const Sh
   ShuffleProgram::Bytes nothing;
   std::fill(std::begin(nothing.byte), std::end(nothing.byte), uint8_t{128});
   program.tables.assign(static_cast<size_t>(ceil_div(picks * width, 64)), nothing);
-  for_vectors(task, width, cost.shared, [&](int64_t vector, const Windows& windows, const std::vector<size_t>& picked) {
-    add_picks(program, task, vector, windows, picked);
-  });
+  for_vectors(task, width, cost.shared,
+              [&](int64_t vector, const Windows& windows, const std::vector<size_t>& picked) {
+                add_picks(program, task, vector, windows, picked);
+              });
   program.reach_begin = *std::min_element(program.offsets.begin(), program.offsets.end());
   program.reach_end = *std::max_element(program.offsets.begin(), program.offsets.end()) + width;
   return program;

@@ -20,7 +20,8 @@ struct ShuffleTask {
   Source source_of(int64_t byte) const {
     const int64_t within = byte % block_step, at = byte / block_step * block_bytes + within;
     if (within >= block_bytes) return {0, 0};
-    return {offsets[static_cast<size_t>(at / atom_bytes)] + at % atom_bytes, atom_bytes - at % atom_bytes};
+    return {offsets[static_cast<size_t>(at / atom_bytes)] + at % atom_bytes,
+            atom_bytes - at % atom_bytes};
   }
 };
 

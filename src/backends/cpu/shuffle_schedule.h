@@ -45,17 +45,18 @@ struct ShuffleProgram {
 // order, but `near` ones in turns; within a row every `program.blocks` blocks are a period.
 struct ShuffleSchedule {
   int64_t dst_offset = 0, src_offset = 0;
-  std::vector<Loop> outer;  // outermost first: rows
-  Loop along{1, 0, 0};      // the blocks of a row
-  Loop near{1, 0, 0};       // rows that share lines of src, or pages
-  int64_t strip = 1;        // rows of a task
+  std::vector<Loop> outer;    // outermost first: rows
+  Loop along{1, 0, 0};        // the blocks of a row
+  Loop near{1, 0, 0};         // rows that share lines of src, or pages
+  int64_t strip = 1;          // rows of a task
   bool side_by_side = false;  // a period of each of them in turns; else a piece
   ShuffleProgram program;
   int64_t outer_count = 1;
-  int64_t piece = 0;        // blocks of a task: whole periods, unless it is the row
-  ByteRange span{};         // of src, counted from its base: nothing outside may be read
-  int64_t room = 0;         // where src is small: bytes before and behind a copy of it, which is read instead
-  int64_t ahead = 0;        // bytes of src from asking for a window to reading it
+  int64_t piece = 0;  // blocks of a task: whole periods, unless it is the row
+  ByteRange span{};   // of src, counted from its base: nothing outside may be read
+  int64_t room =
+      0;  // where src is small: bytes before and behind a copy of it, which is read instead
+  int64_t ahead = 0;  // bytes of src from asking for a window to reading it
   bool streamed = false;
 
   int64_t pieces() const { return (along.extent + piece - 1) / piece; }
@@ -65,7 +66,8 @@ struct ShuffleSchedule {
 
 // `width` is what the machine shuffles at once: 16 or 64 bytes. Null when blocks are too long, or when their
 // bytes come from too many places.
-std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan, const Policy& policy, int width);
+std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan,
+                                                     const Policy& policy, int width);
 
 std::string to_string(const ShuffleSchedule& schedule);
 

@@ -18,14 +18,16 @@ void run_vectors(const ShuffleProgram& program, const ShuffleRun& run) {
   const ShuffleRun now = run;
   char* dst = now.dst;
   const char* src = now.src;
-  for (int64_t period = 0; period < now.periods; ++period, dst += now.dst_step, src += now.src_step) {
+  for (int64_t period = 0; period < now.periods;
+       ++period, dst += now.dst_step, src += now.src_step) {
     const uint8_t* indices = tables;
     const int64_t* offset = offsets;
     for (int64_t v = 0; v < now.vectors; ++v) {
       __builtin_prefetch(src + offset[0] + now.ahead);
       auto made = Vector::pick(Vector::load(src + offset[0]), Vector::load(indices));
       for (int64_t k = 1; k < depth; ++k)
-        made = Vector::both(made, Vector::pick(Vector::load(src + offset[k]), Vector::load(indices + 16 * k)));
+        made = Vector::both(
+            made, Vector::pick(Vector::load(src + offset[k]), Vector::load(indices + 16 * k)));
       Vector::store(dst + 16 * v, made);
       indices += 16 * depth;
       offset += depth;

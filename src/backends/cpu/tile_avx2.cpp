@@ -25,7 +25,8 @@ struct Avx2 {
     return {two(load_lane(p[0]), load_lane(p[1])), two(load_lane(p[2]), load_lane(p[3]))};
   }
   static type gather_partial(const char* const (&p)[4], int bytes) {
-    return {two(load_lane(p[0], bytes), load_lane(p[1], bytes)), two(load_lane(p[2], bytes), load_lane(p[3], bytes))};
+    return {two(load_lane(p[0], bytes), load_lane(p[1], bytes)),
+            two(load_lane(p[2], bytes), load_lane(p[3], bytes))};
   }
   template <int word>
   static type zip_low(const type& a, const type& b) {
@@ -67,7 +68,8 @@ struct Avx2 {
   }
   template <int lane>
   static void store_lane(char* dst, const type& v) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm256_extracti128_si256(lane < 2 ? v.low : v.high, lane % 2));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
+                     _mm256_extracti128_si256(lane < 2 ? v.low : v.high, lane % 2));
   }
   template <int lane>
   static void store_lane_partial(char* dst, const type& v, int bytes) {
@@ -92,14 +94,16 @@ struct Avx2 {
                      : from_three(before.high, v.low, v.high, 32 - skew);
   }
   template <int unit>
-  static void store_joined(char* dst, const type& before, const type& v, int valid, const Panel& p) {
+  static void store_joined(char* dst, const type& before, const type& v, int valid,
+                           const Panel& p) {
     alignas(64) char bytes[128];
     store(bytes, before);
     store(bytes + 64, v);
     const auto skew = static_cast<int>(reinterpret_cast<uintptr_t>(dst) & 63), end = skew + valid;
     const int begin = p.first ? skew : 0, whole = end < 64 ? end : 64;
     std::memcpy(dst - skew + begin, bytes + 64 - skew + begin, static_cast<size_t>(whole - begin));
-    if (p.last && end > 64) std::memcpy(dst - skew + 64, bytes + 128 - skew, static_cast<size_t>(end - 64));
+    if (p.last && end > 64)
+      std::memcpy(dst - skew + 64, bytes + 128 - skew, static_cast<size_t>(end - 64));
   }
 
  private:
@@ -112,7 +116,8 @@ struct Avx2 {
     return {_mm256_blendv_epi8(a, b, next), _mm256_blendv_epi8(b, c, next)};
   }
   static __m256i words_at(const int* table, int64_t at) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(reinterpret_cast<const char*>(table) + at));
+    return _mm256_loadu_si256(
+        reinterpret_cast<const __m256i*>(reinterpret_cast<const char*>(table) + at));
   }
   static __m128i load_lane(const char* p) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -127,17 +132,25 @@ struct Avx2 {
   }
   template <int word>
   static __m256i unpack_low(__m256i a, __m256i b) {
-    if constexpr (word == 1) return _mm256_unpacklo_epi8(a, b);
-    else if constexpr (word == 2) return _mm256_unpacklo_epi16(a, b);
-    else if constexpr (word == 4) return _mm256_unpacklo_epi32(a, b);
-    else return _mm256_unpacklo_epi64(a, b);
+    if constexpr (word == 1)
+      return _mm256_unpacklo_epi8(a, b);
+    else if constexpr (word == 2)
+      return _mm256_unpacklo_epi16(a, b);
+    else if constexpr (word == 4)
+      return _mm256_unpacklo_epi32(a, b);
+    else
+      return _mm256_unpacklo_epi64(a, b);
   }
   template <int word>
   static __m256i unpack_high(__m256i a, __m256i b) {
-    if constexpr (word == 1) return _mm256_unpackhi_epi8(a, b);
-    else if constexpr (word == 2) return _mm256_unpackhi_epi16(a, b);
-    else if constexpr (word == 4) return _mm256_unpackhi_epi32(a, b);
-    else return _mm256_unpackhi_epi64(a, b);
+    if constexpr (word == 1)
+      return _mm256_unpackhi_epi8(a, b);
+    else if constexpr (word == 2)
+      return _mm256_unpackhi_epi16(a, b);
+    else if constexpr (word == 4)
+      return _mm256_unpackhi_epi32(a, b);
+    else
+      return _mm256_unpackhi_epi64(a, b);
   }
 };
 

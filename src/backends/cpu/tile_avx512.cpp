@@ -38,17 +38,25 @@ struct Avx512 {
   }
   template <int word>
   static type zip_low(type a, type b) {
-    if constexpr (word == 1) return _mm512_unpacklo_epi8(a, b);
-    else if constexpr (word == 2) return _mm512_unpacklo_epi16(a, b);
-    else if constexpr (word == 4) return _mm512_unpacklo_epi32(a, b);
-    else return _mm512_unpacklo_epi64(a, b);
+    if constexpr (word == 1)
+      return _mm512_unpacklo_epi8(a, b);
+    else if constexpr (word == 2)
+      return _mm512_unpacklo_epi16(a, b);
+    else if constexpr (word == 4)
+      return _mm512_unpacklo_epi32(a, b);
+    else
+      return _mm512_unpacklo_epi64(a, b);
   }
   template <int word>
   static type zip_high(type a, type b) {
-    if constexpr (word == 1) return _mm512_unpackhi_epi8(a, b);
-    else if constexpr (word == 2) return _mm512_unpackhi_epi16(a, b);
-    else if constexpr (word == 4) return _mm512_unpackhi_epi32(a, b);
-    else return _mm512_unpackhi_epi64(a, b);
+    if constexpr (word == 1)
+      return _mm512_unpackhi_epi8(a, b);
+    else if constexpr (word == 2)
+      return _mm512_unpackhi_epi16(a, b);
+    else if constexpr (word == 4)
+      return _mm512_unpackhi_epi32(a, b);
+    else
+      return _mm512_unpackhi_epi64(a, b);
   }
   static type gather_pair(const char* a, const char* b) {
     const auto* low = reinterpret_cast<const __m256i*>(a);
@@ -63,24 +71,28 @@ struct Avx512 {
   static void store_partial(char* dst, type v, int bytes) {
     _mm512_mask_storeu_epi8(dst, low_bytes(bytes), v);
   }
-  static type load_partial(const char* src, int bytes) { return _mm512_maskz_loadu_epi8(low_bytes(bytes), src); }
+  static type load_partial(const char* src, int bytes) {
+    return _mm512_maskz_loadu_epi8(low_bytes(bytes), src);
+  }
   template <int lane>
   static void store_lane(char* dst, type v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm512_extracti32x4_epi32(v, lane));
   }
   template <int lane>
   static void store_lane_partial(char* dst, type v, int bytes) {
-    _mm_mask_storeu_epi8(dst, static_cast<__mmask16>(low_bytes(bytes)), _mm512_extracti32x4_epi32(v, lane));
+    _mm_mask_storeu_epi8(dst, static_cast<__mmask16>(low_bytes(bytes)),
+                         _mm512_extracti32x4_epi32(v, lane));
   }
-  static void stream(char* dst, type v) {
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v);
-  }
+  static void stream(char* dst, type v) { _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v); }
   template <int unit>
   static type joined(type before, type v, int64_t skew) {
     const __m512i at = _mm512_loadu_si512(ascending<unit>.bytes + 64 - skew);
-    if constexpr (unit == 1) return _mm512_permutex2var_epi8(before, at, v);
-    else if constexpr (unit == 2) return _mm512_permutex2var_epi16(before, at, v);
-    else return _mm512_permutex2var_epi32(before, at, v);
+    if constexpr (unit == 1)
+      return _mm512_permutex2var_epi8(before, at, v);
+    else if constexpr (unit == 2)
+      return _mm512_permutex2var_epi16(before, at, v);
+    else
+      return _mm512_permutex2var_epi32(before, at, v);
   }
   template <int unit>
   static void store_joined(char* dst, type before, type v, int valid, const Panel& p) {
@@ -88,7 +100,8 @@ struct Avx512 {
     char* line = dst - skew;
     const int end = skew + valid;  // from the start of the line
     const __mmask64 begin = p.first ? ~low_bytes(skew) : ~0ull;
-    _mm512_mask_storeu_epi8(line, begin & low_bytes(end < 64 ? end : 64), joined<unit>(before, v, skew));
+    _mm512_mask_storeu_epi8(line, begin & low_bytes(end < 64 ? end : 64),
+                            joined<unit>(before, v, skew));
     if (p.last && end > 64)
       _mm512_mask_storeu_epi8(line + 64, low_bytes(end - 64), joined<unit>(v, v, skew));
   }

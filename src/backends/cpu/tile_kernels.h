@@ -63,9 +63,9 @@ struct Panel {
   // The same of the panel that comes next and the one after it, to be fetched before, or null.
   const int64_t *next_of_row, *after_of_row;
   int64_t columns;
-  int rows;         // 1 .. 64 / word, twice as many for pairs of lines
-  Stage* stage;     // streaming
-  char* carry;      // streaming with a skew: 64 bytes per column, 64-byte aligned
+  int rows;          // 1 .. 64 / word, twice as many for pairs of lines
+  Stage* stage;      // streaming
+  char* carry;       // streaming with a skew: 64 bytes per column, 64-byte aligned
   bool first, last;  // the first or last panel of its columns' runs in dst
   bool soon;         // streaming in pairs: what is asked for has to be read soon
   bool unwritten;    // streaming with a skew: only to be carried, since others write it
@@ -96,15 +96,17 @@ using TileKernel = void (*)(const Tile&);
 struct PanelKernels {
   PanelKernel cached = nullptr;    // ordinary stores, any alignment
   PanelKernel streamed = nullptr;  // past the cache; every column 64-byte aligned, any `rows`
-  PanelKernel paired = nullptr;    // the same, two lines of each column together; null where not offered
+  PanelKernel paired =
+      nullptr;  // the same, two lines of each column together; null where not offered
   // Past the cache with columns at any multiple of min(word, 4) bytes: whole lines are put together
   // from this panel and the one before it, which waits in `carry`; see tile_skewed.h. Null where not
   // offered.
   PanelKernel skewed = nullptr;
   PanelKernel skewed_pairs = nullptr;  // the same, two lines of each column together
-  TileKernel uniform = nullptr;  // or null
-  PanelKernel packed = nullptr;   // as cached, of rows that fill no line, too, and lets others flow out
-  PanelKernel atoms = nullptr;    // the same of elements that are no words
+  TileKernel uniform = nullptr;        // or null
+  PanelKernel packed =
+      nullptr;  // as cached, of rows that fill no line, too, and lets others flow out
+  PanelKernel atoms = nullptr;     // the same of elements that are no words
   OutflowKernel begin = nullptr;   // of an outflow
   OutflowKernel finish = nullptr;  // lets flow out all that is left
 };

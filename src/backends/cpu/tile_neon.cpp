@@ -24,17 +24,25 @@ struct Neon {
   }
   template <int word>
   static type zip_low(type a, type b) {
-    if constexpr (word == 1) return vzip1q_u8(a, b);
-    else if constexpr (word == 2) return as_bytes(vzip1q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b)));
-    else if constexpr (word == 4) return as_bytes(vzip1q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
-    else return as_bytes(vzip1q_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b)));
+    if constexpr (word == 1)
+      return vzip1q_u8(a, b);
+    else if constexpr (word == 2)
+      return as_bytes(vzip1q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b)));
+    else if constexpr (word == 4)
+      return as_bytes(vzip1q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+    else
+      return as_bytes(vzip1q_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b)));
   }
   template <int word>
   static type zip_high(type a, type b) {
-    if constexpr (word == 1) return vzip2q_u8(a, b);
-    else if constexpr (word == 2) return as_bytes(vzip2q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b)));
-    else if constexpr (word == 4) return as_bytes(vzip2q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
-    else return as_bytes(vzip2q_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b)));
+    if constexpr (word == 1)
+      return vzip2q_u8(a, b);
+    else if constexpr (word == 2)
+      return as_bytes(vzip2q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b)));
+    else if constexpr (word == 4)
+      return as_bytes(vzip2q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+    else
+      return as_bytes(vzip2q_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b)));
   }
   static void store(char* dst, type v) { vst1q_u8(reinterpret_cast<uint8_t*>(dst), v); }
   static void store_partial(char* dst, type v, int bytes) {

@@ -11,7 +11,9 @@ namespace infini::cpu {
 // The first bytes of a run up to a line of dst; then whole lines are left.
 template <class V>
 void begin_run(Outflow& out) {
-  const auto into_line = [](const char* p) { return static_cast<int64_t>(reinterpret_cast<uintptr_t>(p) & 63); };
+  const auto into_line = [](const char* p) {
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(p) & 63);
+  };
   char* dst = out.dst + out.run->dst;
   const char* from = out.buffer + out.run->buffer;
   int64_t bytes = out.run_bytes;
@@ -30,7 +32,8 @@ void begin_run(Outflow& out) {
 template <class V>
 void end_run(Outflow& out) {
   if (out.carry != nullptr)
-    V::store(out.carry + out.run->buffer - 64, V::load(out.buffer + out.run->buffer + out.run_bytes - 64));
+    V::store(out.carry + out.run->buffer - 64,
+             V::load(out.buffer + out.run->buffer + out.run_bytes - 64));
   else if (out.left > 0)
     V::store_partial(out.to, V::load(out.from), static_cast<int>(out.left));
   ++out.run;
@@ -43,7 +46,8 @@ template <class V>
   char* to = out.to;
   const char* from = out.from;
   out.to += 64 * lines, out.from += 64 * lines, out.left -= 64 * lines;
-  for (const char* end = from + 64 * lines; from < end; from += 64, to += 64) V::stream(to, V::load(from));
+  for (const char* end = from + 64 * lines; from < end; from += 64, to += 64)
+    V::stream(to, V::load(from));
 }
 
 // Lets so many lines flow out, or all that are left.
@@ -77,11 +81,14 @@ void finish_outflow(Outflow& out) {
 
 // Lane l of v[k] is column l * L + k: stores those below `columns`, `bytes` of each.
 template <class V, int word, int lane>
-[[gnu::always_inline]] inline void store_lanes(const typename V::type* v, char* dst, const int64_t* column, int columns, int bytes) {
+[[gnu::always_inline]] inline void store_lanes(const typename V::type* v, char* dst,
+                                               const int64_t* column, int columns, int bytes) {
   constexpr int L = 16 / word;
   for (int k = 0; k < L && lane * L + k < columns; ++k) {
-    if (bytes == 16) V::template store_lane<lane>(dst + column[lane * L + k], v[k]);
-    else V::template store_lane_partial<lane>(dst + column[lane * L + k], v[k], bytes);
+    if (bytes == 16)
+      V::template store_lane<lane>(dst + column[lane * L + k], v[k]);
+    else
+      V::template store_lane_partial<lane>(dst + column[lane * L + k], v[k], bytes);
   }
 }
 
@@ -98,7 +105,8 @@ inline void run_narrow(const Panel& p, int row, int bytes) {
     const int64_t first = c + count > p.columns ? p.columns - count : c;
     typename V::type v[L];
     for (int r = 0; r < L; ++r)
-      v[r] = count == width ? V::load(at[r] + first * word) : V::load_partial(at[r] + first * word, count * word);
+      v[r] = count == width ? V::load(at[r] + first * word)
+                            : V::load_partial(at[r] + first * word, count * word);
     if constexpr (L > 1) transpose_lanes<V, word>(v);
     const int64_t* const column = p.dst_of_column + first;
     store_lanes<V, word, 0>(v, dst, column, count, bytes);
@@ -125,7 +133,8 @@ void run_packed(const Panel& p) {
   if (p.rows * word == 64 && p.columns < L && p.reads_on) return run_short<V, word>(p);
   int row = 0;
   if (p.rows * word == 64 && p.columns >= L) {
-    const auto emit = [dst = p.dst, column = p.dst_of_column, out = p.outflow](int64_t c, const typename V::type* v, auto) {
+    const auto emit = [dst = p.dst, column = p.dst_of_column, out = p.outflow](
+                          int64_t c, const typename V::type* v, auto) {
       constexpr int step = L < 4 ? L : 4;
       for (int k = 0; k < L; ++k) {
         V::store(dst + column[c + k], v[k]);
@@ -151,14 +160,17 @@ template <class V, int size>
   } else {
     int64_t i = 0;
     for (; i + 64 <= bytes; i += 64) V::store(dst + i, V::load(src + i));
-    if (i < bytes) V::store_partial(dst + i, V::load_partial(src + i, static_cast<int>(bytes - i)), static_cast<int>(bytes - i));
+    if (i < bytes)
+      V::store_partial(dst + i, V::load_partial(src + i, static_cast<int>(bytes - i)),
+                       static_cast<int>(bytes - i));
   }
 }
 
 // Columns from `first` on; `size`: of the moves.
 template <class V, int size>
 void run_atoms_by(const Panel& p, int64_t first = 0) {
-  const int64_t* const of_row = p.src_of_row;  // stores might change what is read through a reference
+  const int64_t* const of_row =
+      p.src_of_row;  // stores might change what is read through a reference
   const int64_t rows = p.rows, atom = p.atom;
   for (int64_t c = first; c < p.columns; ++c) {
     char* const dst = p.dst + p.dst_of_column[c];

@@ -46,7 +46,8 @@ inline void load_block(typename V::type* v, const char* const* rows, int64_t at,
 
 // The same of whole blocks.
 template <class V, int word>
-[[gnu::always_inline]] inline void load_whole_block(typename V::type* v, const char* const* rows, int64_t at) {
+[[gnu::always_inline]] inline void load_whole_block(typename V::type* v, const char* const* rows,
+                                                    int64_t at) {
   constexpr int L = 16 / word;
   for (int r = 0; r < L; ++r) {
     const char* p[V::lanes];
@@ -61,9 +62,12 @@ inline void store_block(const typename V::type* v, char* dst, const int64_t* col
                         int bytes) {
   constexpr int full = 16 * V::lanes;
   for (int c = 0; c < columns; ++c) {
-    if (bytes < full) V::store_partial(dst + column[c], v[c], bytes);
-    else if (streamed) V::stream(dst + column[c], v[c]);
-    else V::store(dst + column[c], v[c]);
+    if (bytes < full)
+      V::store_partial(dst + column[c], v[c], bytes);
+    else if (streamed)
+      V::stream(dst + column[c], v[c]);
+    else
+      V::store(dst + column[c], v[c]);
   }
 }
 
@@ -89,8 +93,10 @@ class Fetch {
   // Before the block at column byte `at`, which is a multiple of 16.
   [[gnu::always_inline]] void block(int64_t at) const {
     if (next_ == nullptr) return;
-    if (begin_ == 0) fetch_rows<word>(src_, next_, at);
-    else if (at >= begin_ && at % 32 == 0) fetch_rows<word>(src_, next_, (at - begin_) / 32 * 16);
+    if (begin_ == 0)
+      fetch_rows<word>(src_, next_, at);
+    else if (at >= begin_ && at % 32 == 0)
+      fetch_rows<word>(src_, next_, (at - begin_) / 32 * 16);
   }
 
  private:
@@ -143,8 +149,10 @@ inline auto lines_of(char* dst, const int64_t* column) {
   return [dst, column](int64_t c, const typename V::type* v, auto between) {
     for (int k = 0; k < 16 / word; ++k) {
       between(k);
-      if (streamed) V::stream(dst + column[c + k], v[k]);
-      else V::store(dst + column[c + k], v[k]);
+      if (streamed)
+        V::stream(dst + column[c + k], v[k]);
+      else
+        V::store(dst + column[c + k], v[k]);
     }
   };
 }
@@ -239,13 +247,15 @@ void run_paired(const Panel& p) {
   } else {
     run_edge<V, word, true>(p, Rows<V, word>(p, 0).at, 0, c, 64);
   }
-  if (p.rows > unit) run_edge<V, word, true>(p, Rows<V, word>(p, 1).at, 1, c, (p.rows - unit) * word);
+  if (p.rows > unit)
+    run_edge<V, word, true>(p, Rows<V, word>(p, 1).at, 1, c, (p.rows - unit) * word);
 }
 
 template <class V, int word>
 PanelKernels panel_kernels_of() {
   if constexpr (V::lanes == 4)
-    return {run_cached<V, word>, run_streamed<V, word>, run_paired<V, word>, nullptr, nullptr, run_uniform<V, word>};
+    return {run_cached<V, word>, run_streamed<V, word>, run_paired<V, word>, nullptr, nullptr,
+            run_uniform<V, word>};
   else
     return {run_cached<V, word>, run_cached<V, word>, nullptr, nullptr, nullptr, nullptr};
 }

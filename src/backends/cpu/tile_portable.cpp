@@ -19,7 +19,8 @@ void run_panel_plain(const Panel& p) {
 void run_atoms_plain(const Panel& p) {
   for (int64_t c = 0; c < p.columns; ++c)
     for (int r = 0; r < p.rows; ++r)
-      std::memcpy(p.dst + p.column(c) + r * p.atom, p.src + c * p.atom + p.row(r), static_cast<size_t>(p.atom));
+      std::memcpy(p.dst + p.column(c) + r * p.atom, p.src + c * p.atom + p.row(r),
+                  static_cast<size_t>(p.atom));
 }
 
 template <int word>
@@ -44,7 +45,8 @@ namespace {
 // Without streaming stores there are no lines to be filled: runs are copied as they are.
 void finish_plain(Outflow& out) {
   for (; out.runs > 0; --out.runs, ++out.run)
-    std::memcpy(out.dst + out.run->dst, out.buffer + out.run->buffer, static_cast<size_t>(out.run_bytes));
+    std::memcpy(out.dst + out.run->dst, out.buffer + out.run->buffer,
+                static_cast<size_t>(out.run_bytes));
 }
 
 PanelKernels offered_kernels(Isa level, int word) {

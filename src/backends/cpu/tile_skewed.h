@@ -22,7 +22,8 @@ void run_skewed_edge(const Panel& p, int64_t begin) {
     char* carry = p.carry + c * line_bytes;
     for (int k = 0; k < columns; ++k, carry += line_bytes) {
       if (!p.unwritten)
-        V::template store_joined<unit>(p.dst + p.dst_of_column[c + k], V::load(carry), v[k], p.rows * word, p);
+        V::template store_joined<unit>(p.dst + p.dst_of_column[c + k], V::load(carry), v[k],
+                                       p.rows * word, p);
       V::store(carry, v[k]);
     }
   }
@@ -38,9 +39,11 @@ void run_skewed_end(const Panel& p) {
     for (int k = 0; k < L; ++k) {
       between(k);
       char* const carry = p.carry + (c + k) * line_bytes;
-      if (!p.unwritten && c + k + ahead < p.columns) __builtin_prefetch(p.dst + p.dst_of_column[c + k + ahead], 1);
+      if (!p.unwritten && c + k + ahead < p.columns)
+        __builtin_prefetch(p.dst + p.dst_of_column[c + k + ahead], 1);
       if (!p.unwritten)
-        V::template store_joined<unit>(p.dst + p.dst_of_column[c + k], V::load(carry), v[k], p.rows * word, p);
+        V::template store_joined<unit>(p.dst + p.dst_of_column[c + k], V::load(carry), v[k],
+                                       p.rows * word, p);
       V::store(carry, v[k]);
     }
   };

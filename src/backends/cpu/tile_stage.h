@@ -29,10 +29,13 @@ struct StagedTile {
     const char* line(int i) const { return src + row[i / per_row] + i % per_row * 64; }
   };
 
-  static void read(char* tile, const Place& from, int i) { V::store(tile + i * 64, V::load(from.line(i))); }
+  static void read(char* tile, const Place& from, int i) {
+    V::store(tile + i * 64, V::load(from.line(i)));
+  }
   // The same, and asks for a line that comes later; of unaligned rows the first one is there already.
   // (One function: g++ removes calls of one that only prefetches.)
-  [[gnu::always_inline]] static void read_and_fetch(char* tile, const Place& next, const Place& after, int i) {
+  [[gnu::always_inline]] static void read_and_fetch(char* tile, const Place& next,
+                                                    const Place& after, int i) {
     const int j = i + ahead;
     __builtin_prefetch((j < lines ? next.line(j) : after.line(j - lines)) + 63, 0, locality);
     read(tile, next, i);

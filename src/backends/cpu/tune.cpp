@@ -18,7 +18,8 @@ using Buffer = std::unique_ptr<char, decltype(&std::free)>;
 
 // Touched, so that no page is missing when the clock runs.
 Buffer touched(int64_t bytes) {
-  Buffer buffer(static_cast<char*>(std::aligned_alloc(4096, static_cast<size_t>(bytes))), std::free);
+  Buffer buffer(static_cast<char*>(std::aligned_alloc(4096, static_cast<size_t>(bytes))),
+                std::free);
   if (buffer != nullptr) std::memset(buffer.get(), 1, static_cast<size_t>(bytes));
   return buffer;
 }
@@ -43,13 +44,12 @@ double best_seconds(Body body) {
 bool streaming_wins(char* dst, const char* src, int64_t bytes) {
   double ordinary = 1e9, streamed = 1e9;
   for (int turn = 0; turn < turns; ++turn) {
-    ordinary = std::min(ordinary, seconds([&] {
-      std::memcpy(dst, src, static_cast<size_t>(bytes));
-    }));
+    ordinary =
+        std::min(ordinary, seconds([&] { std::memcpy(dst, src, static_cast<size_t>(bytes)); }));
     streamed = std::min(streamed, seconds([&] {
-      copy_streamed(dst, src, bytes);
-      streaming_fence();
-    }));
+                          copy_streamed(dst, src, bytes);
+                          streaming_fence();
+                        }));
   }
   return streamed < ordinary;
 }
@@ -66,10 +66,12 @@ constexpr int64_t page_bytes = 4096, most_pages = 4096;
 double ns_per_line(char* dst, const char* src, int64_t pages, int64_t lines = 1) {
   const int64_t bytes = lines * line_bytes;
   return best_seconds([&] {
-    for (int64_t at = 0; at < page_bytes; at += bytes)
-      for (int64_t page = 0; page < pages; ++page) copy_streamed(dst + page * page_bytes + at, src, bytes);
-    streaming_fence();
-  }) * 1e9 / static_cast<double>(pages * page_bytes / line_bytes);
+           for (int64_t at = 0; at < page_bytes; at += bytes)
+             for (int64_t page = 0; page < pages; ++page)
+               copy_streamed(dst + page * page_bytes + at, src, bytes);
+           streaming_fence();
+         }) *
+         1e9 / static_cast<double>(pages * page_bytes / line_bytes);
 }
 
 // The most pages, a power of two, before a store costs a quarter more.

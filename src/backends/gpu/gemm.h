@@ -19,8 +19,8 @@ struct FinishKernels {
   ReadyKernel vectors, elements;
 };
 FinishKernels make_finish(const GpuDevice& device, infiniDtype_t c);
-void launch_finish(const FinishKernels& kernels, const GemmPlan& plan, void* c, const float* sums, int64_t sum_row,
-                   float alpha, float beta, Stream stream);
+void launch_finish(const FinishKernels& kernels, const GemmPlan& plan, void* c, const float* sums,
+                   int64_t sum_row, float alpha, float beta, Stream stream);
 
 // Base of all candidates: checks the pointers, answers products of nothing.
 class GpuGemm : public GemmKernel {
@@ -50,9 +50,11 @@ std::unique_ptr<GemmKernel> make_generic_gemm(const GpuDevice& device, const Gem
 
 // Products with at most most_skinny_rows rows or columns, at the speed at which the other operand is read; null for
 // others. `generic` begins with it.
-std::unique_ptr<GemmKernel> make_skinny_gemm(const GpuDevice& device, const GemmPlan& plan, const char* name);
+std::unique_ptr<GemmKernel> make_skinny_gemm(const GpuDevice& device, const GemmPlan& plan,
+                                             const char* name);
 
 // For the table of a vendor that has nothing better.
-std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan, const GemmOptions& options);
+std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,
+                                      const GemmOptions& options);
 
 }  // namespace infini::gpu

@@ -112,14 +112,10 @@ class Tiles final : public Prepared {
 
   static Kernel<TileSchedule> kernel_for(const TileSchedule& schedule, Gather gather) {
     switch (gather) {
-      case Gather::each:
-        return for_unit(kernels<Gather::each>, schedule.unit);
-      case Gather::prepared:
-        return for_unit(kernels<Gather::prepared>, schedule.unit);
-      case Gather::linear:
-        return for_unit(kernels<Gather::linear>, schedule.unit);
-      case Gather::columns:
-        break;
+      case Gather::each: return for_unit(kernels<Gather::each>, schedule.unit);
+      case Gather::prepared: return for_unit(kernels<Gather::prepared>, schedule.unit);
+      case Gather::linear: return for_unit(kernels<Gather::linear>, schedule.unit);
+      case Gather::columns: break;
     }
     return schedule.unit == 1 ? move_tiles<1, Gather::columns> : move_tiles<2, Gather::columns>;
   }

@@ -19,14 +19,10 @@ constexpr int finish_threads = 256;
 template <class Use>
 auto with_element(infiniDtype_t dtype, Use use) {
   switch (dtype) {
-    case INFINI_DTYPE_F16:
-      return use(Half{});
-    case INFINI_DTYPE_BF16:
-      return use(Bfloat{});
-    case INFINI_DTYPE_F32:
-      return use(float{});
-    default:
-      return use(double{});
+    case INFINI_DTYPE_F16: return use(Half{});
+    case INFINI_DTYPE_BF16: return use(Bfloat{});
+    case INFINI_DTYPE_F32: return use(float{});
+    default: return use(double{});
   }
 }
 
@@ -91,9 +87,13 @@ class Strided final : public GpuGemm {
         blocks_(grid(plan_.batch * ceil_div(plan_.n, shape_.columns))),
         shared_bytes_(static_cast<size_t>(most_skinny_rows) * strided_threads *
                       (plan_.a.dtype == INFINI_DTYPE_F64 ? sizeof(double) : sizeof(float))),
-        kernel_(make_ready(with_element(plan_.a.dtype, [](auto element) {
-                             return kernel_address(multiply_strided<decltype(element), int{most_skinny_rows}>);
-                           }), false)) {}
+        kernel_(make_ready(
+            with_element(plan_.a.dtype,
+                         [](auto element) {
+                           return kernel_address(
+                               multiply_strided<decltype(element), int{most_skinny_rows}>);
+                         }),
+            false)) {}
   const char* candidate() const override { return "generic"; }
   std::string schedule() const override { return "element by element"; }
 
@@ -123,7 +123,8 @@ SkinnyWay skinny_way(const char* name, const SkinnySchedule& s, bool early) {
           skinny_columns(s, true),
           make_ready(kernel, early),
           make_ready(kernel_address(add_parts<In>), early),
-          s.k_inside ? AlongColumns<In, rows>::shared_bytes(s) : AcrossColumns<In, rows>::shared_bytes(s),
+          s.k_inside ? AlongColumns<In, rows>::shared_bytes(s)
+                     : AcrossColumns<In, rows>::shared_bytes(s),
           s.parts > 1};
 }
 
@@ -132,21 +133,18 @@ SkinnyWay skinny_way(const char* name, const GemmPlan& plan, bool early) {
   return with_element(plan.a.dtype, [&](auto element) {
     using In = decltype(element);
     switch (skinny_rows(plan.m)) {
-      case 1:
-        return skinny_way<In, 1>(name, s, early);
-      case 2:
-        return skinny_way<In, 2>(name, s, early);
-      case 4:
-        return skinny_way<In, 4>(name, s, early);
-      default:
-        return skinny_way<In, 8>(name, s, early);
+      case 1: return skinny_way<In, 1>(name, s, early);
+      case 2: return skinny_way<In, 2>(name, s, early);
+      case 4: return skinny_way<In, 4>(name, s, early);
+      default: return skinny_way<In, 8>(name, s, early);
     }
   });
 }
 
 }  // namespace
 
-std::unique_ptr<GemmKernel> make_skinny_gemm(const GpuDevice& device, const GemmPlan& plan, const char* name) {
+std::unique_ptr<GemmKernel> make_skinny_gemm(const GpuDevice& device, const GemmPlan& plan,
+                                             const char* name) {
   if (std::min(plan.m, plan.n) > most_skinny_rows) return nullptr;
   const bool swapped = plan.n < plan.m;
   const GemmPlan few = swapped ? transposed(plan) : plan;
@@ -163,13 +161,13 @@ std::unique_ptr<GemmKernel> make_generic_gemm(const GpuDevice& device, const Gem
   return std::make_unique<Tiles>(device, plan, choose_tiling(plan, device.facts().processors));
 }
 
-void launch_finish(const GemmPlan& plan, void* c, const float* sums, int64_t sum_row, float alpha, float beta,
-                   Stream stream) {
-  const void* kernel =
-      with_element(plan.c.dtype, [](auto element) { return kernel_address(finish<decltype(element)>); });
+void launch_finish(const GemmPlan& plan, void* c, const float* sums, int64_t sum_row, float alpha,
+                   float beta, Stream stream) {
+  const void* kernel = with_element(
+      plan.c.dtype, [](auto element) { return kernel_address(finish<decltype(element)>); });
   const void* arguments[] = {&plan, &c, &sums, &sum_row, &alpha, &beta};
-  check(launch(kernel, grid(ceil_div(plan.batch * plan.m * plan.n, finish_threads)), finish_threads, arguments, 0,
-               stream),
+  check(launch(kernel, grid(ceil_div(plan.batch * plan.m * plan.n, finish_threads)), finish_threads,
+               arguments, 0, stream),
         "cannot launch the finishing of c");
 }
 
@@ -182,18 +180,19 @@ FinishKernels make_finish(const GpuDevice& device, infiniDtype_t c) {
   });
 }
 
-void launch_finish(const FinishKernels& kernels, const GemmPlan& plan, void* c, const float* sums, int64_t sum_row,
-                   float alpha, float beta, Stream stream) {
+void launch_finish(const FinishKernels& kernels, const GemmPlan& plan, void* c, const float* sums,
+                   int64_t sum_row, float alpha, float beta, Stream stream) {
   const int64_t bytes = dtype_bytes(plan.c.dtype),
-                steps = plan.c.row_step | plan.c.batch_step | static_cast<int64_t>(reinterpret_cast<uintptr_t>(c));
+                steps = plan.c.row_step | plan.c.batch_step |
+                        static_cast<int64_t>(reinterpret_cast<uintptr_t>(c));
   const int width = plan.c.col_step == bytes && plan.n % 4 == 0 && steps % (4 * bytes) == 0 ? 4 : 1;
   const int64_t count = plan.batch * plan.m * plan.n / width;
   if (count > INT32_MAX) return launch_finish(plan, c, sums, sum_row, alpha, beta, stream);
   const FastDivisor groups = make_fast_divisor(static_cast<uint32_t>(plan.n / width)),
                     rows = make_fast_divisor(static_cast<uint32_t>(plan.m));
   const void* arguments[] = {&plan, &c, &sums, &sum_row, &alpha, &beta, &groups, &rows};
-  check(launch(width == 4 ? kernels.vectors : kernels.elements, grid(ceil_div(count, finish_threads)), finish_threads,
-               arguments, 0, stream),
+  check(launch(width == 4 ? kernels.vectors : kernels.elements,
+               grid(ceil_div(count, finish_threads)), finish_threads, arguments, 0, stream),
         "cannot launch the finishing of c");
 }
 

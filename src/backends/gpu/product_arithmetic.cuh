@@ -53,13 +53,15 @@ __device__ void finish_element(char* place, SumOf<Out> sum, float alpha, float b
   round_to(element, value);
 }
 
-__device__ inline char* place_in(char* base, const GemmOperand& x, int64_t batch, int64_t row, int64_t col) {
+__device__ inline char* place_in(char* base, const GemmOperand& x, int64_t batch, int64_t row,
+                                 int64_t col) {
   return base + batch * x.batch_step + row * x.row_step + col * x.col_step;
 }
 
 // The same for a product's sum. C has the operands' type, or f32 where theirs is narrower.
 template <class In>
-__device__ void finish_product(const GemmPlan& plan, char* place, SumOf<In> sum, float alpha, float beta) {
+__device__ void finish_product(const GemmPlan& plan, char* place, SumOf<In> sum, float alpha,
+                               float beta) {
   if (sizeof(In) == 2 && plan.c.dtype == INFINI_DTYPE_F32)
     finish_element<SumOf<In>>(place, sum, alpha, beta);
   else

@@ -14,7 +14,8 @@ constexpr int product_depth = 16;     // a piece of k
 template <class Sum, int tile>
 constexpr int product_pitch = tile + 16 / static_cast<int>(sizeof(Sum));
 template <class In, int tile>
-constexpr size_t product_shared_bytes = 2 * sizeof(SumOf<In>) * product_depth * product_pitch<SumOf<In>, tile>;
+constexpr size_t product_shared_bytes =
+    2 * sizeof(SumOf<In>) * product_depth* product_pitch<SumOf<In>, tile>;
 
 // One operand's way into shared memory. Neighbouring threads take neighbours in memory: along k, or along the side
 // that the operand shares with C. A piece is held in registers while the one before it is multiplied.
@@ -22,7 +23,8 @@ template <class In, int tile>
 class Feed {
  public:
   // `first` and `extent` are of the side: where the tile begins, and where the operand ends.
-  __device__ Feed(const char* base, int64_t side_step, int64_t k_step, int64_t first, int64_t extent) {
+  __device__ Feed(const char* base, int64_t side_step, int64_t k_step, int64_t first,
+                  int64_t extent) {
     const bool k_inside = extent == 1 || magnitude(k_step) <= magnitude(side_step);
     const int t = static_cast<int>(threadIdx.x);
     side_ = k_inside ? t / product_depth : t % tile;
@@ -48,7 +50,8 @@ class Feed {
   __device__ void put(SumOf<In>* shared) const {
 #pragma unroll
     for (int i = 0; i < per_thread; ++i)
-      shared[(k_ + i * k_hop_) * product_pitch<SumOf<In>, tile> + side_ + i * side_hop_] = widened(held_[i]);
+      shared[(k_ + i * k_hop_) * product_pitch<SumOf<In>, tile> + side_ + i * side_hop_] =
+          widened(held_[i]);
   }
 
  private:
@@ -71,8 +74,10 @@ class Sums {
       Row l[parts], r[parts];
 #pragma unroll
       for (int part = 0; part < parts; ++part) {
-        l[part] = *reinterpret_cast<const Row*>(left + k * pitch + 64 * part + 4 * (threadIdx.x / 16));
-        r[part] = *reinterpret_cast<const Row*>(right + k * pitch + 64 * part + 4 * (threadIdx.x % 16));
+        l[part] =
+            *reinterpret_cast<const Row*>(left + k * pitch + 64 * part + 4 * (threadIdx.x / 16));
+        r[part] =
+            *reinterpret_cast<const Row*>(right + k * pitch + 64 * part + 4 * (threadIdx.x % 16));
       }
 #pragma unroll
       for (int i = 0; i < side; ++i)
@@ -81,8 +86,8 @@ class Sums {
     }
   }
 
-  __device__ void write(const GemmPlan& plan, char* c, int64_t batch, int64_t row, int64_t col, float alpha,
-                        float beta) const {
+  __device__ void write(const GemmPlan& plan, char* c, int64_t batch, int64_t row, int64_t col,
+                        float alpha, float beta) const {
 #pragma unroll
     for (int i = 0; i < side; ++i)
 #pragma unroll
@@ -103,14 +108,17 @@ class Sums {
 // Tiles of all matrices of the batch in one row; a block takes every gridDim.x-th.
 template <class In, int tile>
 __global__ void __launch_bounds__(product_threads)
-    multiply_tiles(const __grid_constant__ GemmPlan plan, char* c, const char* a, const char* b, float alpha, float beta) {
+    multiply_tiles(const __grid_constant__ GemmPlan plan, char* c, const char* a, const char* b,
+                   float alpha, float beta) {
   auto* left = reinterpret_cast<SumOf<In>*>(shared_memory());
   auto* right = left + product_depth * product_pitch<SumOf<In>, tile>;
   const int64_t rows = (plan.m + tile - 1) / tile, cols = (plan.n + tile - 1) / tile;
   for (int64_t at = blockIdx.x; at < plan.batch * rows * cols; at += gridDim.x) {
     const int64_t batch = at / (rows * cols), row = at / cols % rows * tile, col = at % cols * tile;
-    Feed<In, tile> of_a(a + batch * plan.a.batch_step, plan.a.row_step, plan.a.col_step, row, plan.m);
-    Feed<In, tile> of_b(b + batch * plan.b.batch_step, plan.b.col_step, plan.b.row_step, col, plan.n);
+    Feed<In, tile> of_a(a + batch * plan.a.batch_step, plan.a.row_step, plan.a.col_step, row,
+                        plan.m);
+    Feed<In, tile> of_b(b + batch * plan.b.batch_step, plan.b.col_step, plan.b.row_step, col,
+                        plan.n);
     Sums<In, tile> sums;
     of_a.fetch(plan.k);
     of_b.fetch(plan.k);
@@ -128,8 +136,8 @@ __global__ void __launch_bounds__(product_threads)
 }
 
 template <class Out>
-__global__ void finish(const __grid_constant__ GemmPlan plan, char* c, const float* sums, int64_t sum_row, float alpha,
-                       float beta) {
+__global__ void finish(const __grid_constant__ GemmPlan plan, char* c, const float* sums,
+                       int64_t sum_row, float alpha, float beta) {
   const int64_t count = plan.batch * plan.m * plan.n, step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
     const int64_t line = i / plan.n, col = i % plan.n;
@@ -140,8 +148,9 @@ __global__ void finish(const __grid_constant__ GemmPlan plan, char* c, const flo
 
 // The same for fewer than 2^31 groups of `width` columns, which begin at multiples of their size in C.
 template <class Out, int width>
-__global__ void finish_groups(const __grid_constant__ GemmPlan plan, char* c, const float* sums, int64_t sum_row, float alpha,
-                              float beta, const FastDivisor groups, const FastDivisor rows) {
+__global__ void finish_groups(const __grid_constant__ GemmPlan plan, char* c, const float* sums,
+                              int64_t sum_row, float alpha, float beta, const FastDivisor groups,
+                              const FastDivisor rows) {
   struct alignas(width * sizeof(Out)) Group {
     Out v[width];
   };
@@ -159,7 +168,8 @@ __global__ void finish_groups(const __grid_constant__ GemmPlan plan, char* c, co
     auto* place = reinterpret_cast<Group*>(place_in(c, plan.c, line, row, column));
     Group group = *place;
 #pragma unroll
-    for (int j = 0; j < width; ++j) finish_element<Out>(reinterpret_cast<char*>(&group.v[j]), sum.v[j], alpha, beta);
+    for (int j = 0; j < width; ++j)
+      finish_element<Out>(reinterpret_cast<char*>(&group.v[j]), sum.v[j], alpha, beta);
     *place = group;
   }
 }

@@ -31,19 +31,15 @@ inline Status take_last_error() { return VENDOR(GetLastError)(); }
 inline infiniStatus_t our_status(Status status) {
   switch (status) {
     case VENDOR(ErrorInvalidDevice):
-    case VENDOR(ErrorNoDevice):
-      return INFINI_STATUS_DEVICE_NOT_FOUND;
+    case VENDOR(ErrorNoDevice): return INFINI_STATUS_DEVICE_NOT_FOUND;
     case VENDOR(ErrorInsufficientDriver):
-    case VENDOR(ErrorInitializationError):
-      return INFINI_STATUS_DEVICE_NOT_INITIALIZED;
+    case VENDOR(ErrorInitializationError): return INFINI_STATUS_DEVICE_NOT_INITIALIZED;
     case VENDOR(ErrorNoKernelImageForDevice):
       return INFINI_STATUS_DEVICE_ARCHITECTURE_NOT_SUPPORTED;
     case VENDOR(ErrorInvalidValue):
     case VENDOR(ErrorInvalidResourceHandle):
-    case VENDOR(ErrorInvalidDevicePointer):
-      return INFINI_STATUS_BAD_PARAM;
-    default:
-      return INFINI_STATUS_INTERNAL_ERROR;
+    case VENDOR(ErrorInvalidDevicePointer): return INFINI_STATUS_BAD_PARAM;
+    default: return INFINI_STATUS_INTERNAL_ERROR;
   }
 }
 

@@ -45,14 +45,10 @@ double warps(double threads) { return std::ceil(threads / 32); }
 // Instructions for one vector: for itself and for each of its units.
 double gather_instructions(Gather gather, double units) {
   switch (gather) {
-    case Gather::each:
-      return 41.5 + 11.6 * units;
-    case Gather::prepared:
-      return 10.4;
-    case Gather::linear:
-      return 46;
-    case Gather::columns:
-      break;
+    case Gather::each: return 41.5 + 11.6 * units;
+    case Gather::prepared: return 10.4;
+    case Gather::linear: return 46;
+    case Gather::columns: break;
   }
   return 38.8 + 1.37 * units;
 }
@@ -60,14 +56,10 @@ double gather_instructions(Gather gather, double units) {
 // Lines, sectors and vectors that two runs share, most often of two blocks.
 double split_cost(Ends ends) {
   switch (ends) {
-    case Ends::lines:
-      return 0;
-    case Ends::sectors:
-      return costs.split_line;
-    case Ends::vectors:
-      return costs.split_line + costs.split_sector;
-    case Ends::units:
-      break;
+    case Ends::lines: return 0;
+    case Ends::sectors: return costs.split_line;
+    case Ends::vectors: return costs.split_line + costs.split_sector;
+    case Ends::units: break;
   }
   return costs.split_line + costs.split_vector;
 }

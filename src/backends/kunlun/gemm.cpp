@@ -17,17 +17,10 @@ constexpr int64_t workspace_alignment = 256;
 
 bool blas_type(infiniDtype_t dtype, cudaDataType& type) {
   switch (dtype) {
-    case INFINI_DTYPE_F16:
-      type = CUDA_R_16F;
-      return true;
-    case INFINI_DTYPE_BF16:
-      type = CUDA_R_16BF;
-      return true;
-    case INFINI_DTYPE_F32:
-      type = CUDA_R_32F;
-      return true;
-    default:
-      return false;
+    case INFINI_DTYPE_F16: type = CUDA_R_16F; return true;
+    case INFINI_DTYPE_BF16: type = CUDA_R_16BF; return true;
+    case INFINI_DTYPE_F32: type = CUDA_R_32F; return true;
+    default: return false;
   }
 }
 

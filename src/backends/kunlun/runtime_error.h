@@ -9,17 +9,12 @@ namespace infini::kunlun {
 inline infiniStatus_t status_of(int code) {
   switch (code < 0 ? -code : code) {
     case XPUERR_INVALID_DEVICE:
-    case XPUERR_NODEV:
-      return INFINI_STATUS_DEVICE_NOT_FOUND;
-    case XPUERR_UNINIT:
-      return INFINI_STATUS_DEVICE_NOT_INITIALIZED;
+    case XPUERR_NODEV: return INFINI_STATUS_DEVICE_NOT_FOUND;
+    case XPUERR_UNINIT: return INFINI_STATUS_DEVICE_NOT_INITIALIZED;
     case XPUERR_INVALID_PARAM:
-    case XPUERR_USEAFCLOSE:
-      return INFINI_STATUS_BAD_PARAM;
-    case XPUERR_NOSUPPORT:
-      return INFINI_STATUS_NOT_IMPLEMENTED;
-    default:
-      return INFINI_STATUS_INTERNAL_ERROR;
+    case XPUERR_USEAFCLOSE: return INFINI_STATUS_BAD_PARAM;
+    case XPUERR_NOSUPPORT: return INFINI_STATUS_NOT_IMPLEMENTED;
+    default: return INFINI_STATUS_INTERNAL_ERROR;
   }
 }
 

@@ -25,12 +25,10 @@ struct Room {
 Room room_of(Walk walk, int clusters) {
   const int64_t cores = int64_t{clusters} * cores_per_cluster;
   switch (walk) {
-    case Walk::rows:
-      return {direct_buffer_bytes, direct_buffer_bytes, cores, 512};
+    case Walk::rows: return {direct_buffer_bytes, direct_buffer_bytes, cores, 512};
     case Walk::cluster_tiles:
       return {cluster_buffer_bytes, core_buffer_bytes / 2, clusters, 16 << 10};
-    case Walk::core_tiles:
-      break;
+    case Walk::core_tiles: break;
   }
   return {pick_buffer_bytes, pick_buffer_bytes, cores, 512};
 }
@@ -233,12 +231,9 @@ Schedule make_schedule(const RearrangePlan& plan, Walk walk, int device_clusters
 
 const char* walk_name(Walk walk) {
   switch (walk) {
-    case Walk::rows:
-      return "rows";
-    case Walk::cluster_tiles:
-      return "cluster_tiles";
-    case Walk::core_tiles:
-      break;
+    case Walk::rows: return "rows";
+    case Walk::cluster_tiles: return "cluster_tiles";
+    case Walk::core_tiles: break;
   }
   return "core_tiles";
 }

@@ -25,7 +25,8 @@ void fill_in(const ArgumentPlaces& places, const Addresses& addresses, std::byte
   }
 }
 
-std::optional<ArgumentPlaces> find_places(std::span<const std::byte> arguments, std::span<const std::byte> others) {
+std::optional<ArgumentPlaces> find_places(std::span<const std::byte> arguments,
+                                          std::span<const std::byte> others) {
   if (arguments.size() != others.size()) return std::nullopt;
   ArgumentPlaces places;
   for (size_t offset = 0; offset + sizeof(uint64_t) <= arguments.size(); offset += word) {

@@ -13,7 +13,9 @@ using Bytes = std::vector<std::byte>;
 // As a library might lay out its arguments: a number, C, A + 64, B at an odd word, the workspace's counters.
 Bytes arguments_for(const Addresses& addresses) {
   Bytes bytes(96, std::byte{7});
-  const auto put = [&](size_t offset, uint64_t value) { std::memcpy(bytes.data() + offset, &value, sizeof value); };
+  const auto put = [&](size_t offset, uint64_t value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+  };
   put(8, addresses[2]);
   put(16, addresses[0] + 64);
   put(28, addresses[1]);

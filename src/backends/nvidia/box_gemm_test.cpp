@@ -13,7 +13,8 @@ namespace infini::nvidia {
 namespace {
 
 void expect_law(const GemmPlan& given, const BoxLaunch& launch) {
-  expect_law(given, launch, launch.tile, [&](uint32_t block) { return place_tile(launch.gemm, block, launch.tile); });
+  expect_law(given, launch, launch.tile,
+             [&](uint32_t block) { return place_tile(launch.gemm, block, launch.tile); });
 }
 
 // The engine finds element (x, k) of a matrix where the plan has it, and can step there.

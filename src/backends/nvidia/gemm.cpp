@@ -25,9 +25,9 @@ constexpr auto skinny_pays = [](const GemmContext&, const GemmPlan& plan) {
 };
 
 constexpr Candidate<GemmKernel, GemmContext, GemmPlan> candidates[] = {
-    {"weights", weights_pay, make_weights}, {"ring", ring_pays, make_ring},
-    {"boxes", boxes_pay, make_boxes},       {"small", small_pays, make_small},
-    {"stream", stream_pays, make_stream},   {"skinny", skinny_pays, make_skinny},
+    {"weights", weights_pay, make_weights},   {"ring", ring_pays, make_ring},
+    {"boxes", boxes_pay, make_boxes},         {"small", small_pays, make_small},
+    {"stream", stream_pays, make_stream},     {"skinny", skinny_pays, make_skinny},
     {"lt_padded", padding_pays, make_padded}, {"lt", always, make_lt},
     {"generic", always, make_generic},
 };

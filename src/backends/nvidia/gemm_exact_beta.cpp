@@ -20,7 +20,8 @@ struct Part {
 int64_t sum_row(const GemmPlan& plan) { return round_up(plan.n, 32); }  // aligned for cuBLASLt
 
 Part largest_part(const GemmPlan& plan) {
-  const int64_t row_bytes = sum_row(plan) * int64_t{sizeof(float)}, matrix_bytes = plan.m * row_bytes;
+  const int64_t row_bytes = sum_row(plan) * int64_t{sizeof(float)},
+                matrix_bytes = plan.m * row_bytes;
   if (matrix_bytes <= most_sum_bytes)
     return {std::min(plan.batch, most_sum_bytes / matrix_bytes), plan.m};
   const int64_t rows = std::max<int64_t>(1, most_sum_bytes / row_bytes);
@@ -42,18 +43,23 @@ GemmPlan sums_of(const GemmPlan& plan, const Part& part) {
 // f32 sums of a part after the other, each followed by its pass over C.
 class InParts final : public GemmKernel {
  public:
-  InParts(const GemmContext& context, const GemmPlan& plan, const Part& part, std::shared_ptr<GemmKernel> whole,
-          std::shared_ptr<GemmKernel> rest)
-      : plan_(plan), part_(part), whole_(std::move(whole)), rest_(std::move(rest)),
+  InParts(const GemmContext& context, const GemmPlan& plan, const Part& part,
+          std::shared_ptr<GemmKernel> whole, std::shared_ptr<GemmKernel> rest)
+      : plan_(plan),
+        part_(part),
+        whole_(std::move(whole)),
+        rest_(std::move(rest)),
         finish_(gpu::make_finish(context.device, plan.c.dtype)),
-        sum_bytes_(static_cast<size_t>(round_up(part.batches * part.rows * sum_row(plan) * 4, 256))) {}
+        sum_bytes_(
+            static_cast<size_t>(round_up(part.batches * part.rows * sum_row(plan) * 4, 256))) {}
 
   size_t workspace_bytes() const override {
     return sum_bytes_ + std::max(whole_->workspace_bytes(), rest_ ? rest_->workspace_bytes() : 0);
   }
   const char* candidate() const override { return whole_->candidate(); }
   std::string schedule() const override {
-    return "f32 sums of " + std::to_string(part_.batches) + "x" + std::to_string(part_.rows) + " rows at a time";
+    return "f32 sums of " + std::to_string(part_.batches) + "x" + std::to_string(part_.rows) +
+           " rows at a time";
   }
 
   void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
@@ -72,8 +78,10 @@ class InParts final : public GemmKernel {
         GemmPlan place = plan_;
         place.batch = part.batches;
         place.m = part.rows;
-        gpu::launch_finish(finish_, place, static_cast<char*>(c) + batch * plan_.c.batch_step + row * plan_.c.row_step,
-                      sums, sum_row(plan_), alpha, beta, static_cast<gpu::Stream>(stream));
+        gpu::launch_finish(
+            finish_, place,
+            static_cast<char*>(c) + batch * plan_.c.batch_step + row * plan_.c.row_step, sums,
+            sum_row(plan_), alpha, beta, static_cast<gpu::Stream>(stream));
       }
   }
 
@@ -90,12 +98,16 @@ class RoundOnce final : public GemmKernel {
  public:
   RoundOnce(std::shared_ptr<GemmKernel> direct, std::shared_ptr<GemmKernel> adding)
       : direct_(std::move(direct)), adding_(std::move(adding)) {}
-  size_t workspace_bytes() const override { return std::max(direct_->workspace_bytes(), adding_->workspace_bytes()); }
+  size_t workspace_bytes() const override {
+    return std::max(direct_->workspace_bytes(), adding_->workspace_bytes());
+  }
   const char* candidate() const override { return direct_->candidate(); }
   std::string schedule() const override {
-    return direct_->schedule() + "; where beta is not 0, by " + adding_->candidate() + ": " + adding_->schedule();
+    return direct_->schedule() + "; where beta is not 0, by " + adding_->candidate() + ": " +
+           adding_->schedule();
   }
-  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta, void* stream) const override {
+  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+           void* stream) const override {
     (beta == 0 || alpha == 0 ? direct_ : adding_)->run(workspace, c, a, b, alpha, beta, stream);
   }
 
@@ -113,8 +125,9 @@ std::shared_ptr<GemmKernel> make_rest(const GemmContext& context, const GemmPlan
                                       const Part& part, bool pad) {
   const Part rest{plan.batch % part.batches, plan.m % part.rows};
   if (rest.batches == 0 && rest.rows == 0) return nullptr;
-  return make_bare_lt(context, sums_of(plan, {rest.batches ? rest.batches : part.batches,
-                                              rest.rows ? rest.rows : part.rows}),
+  return make_bare_lt(context,
+                      sums_of(plan, {rest.batches ? rest.batches : part.batches,
+                                     rest.rows ? rest.rows : part.rows}),
                       pad, part_workspace);
 }
 
@@ -126,7 +139,8 @@ std::unique_ptr<GemmKernel> round_once(const GemmContext& context, const GemmPla
   if (!adding) {
     const Part part = largest_part(plan);
     const bool has_rest = plan.batch % part.batches != 0 || plan.m % part.rows != 0;
-    std::shared_ptr<GemmKernel> whole = make_bare_lt(context, sums_of(plan, part), pad, part_workspace);
+    std::shared_ptr<GemmKernel> whole =
+        make_bare_lt(context, sums_of(plan, part), pad, part_workspace);
     std::shared_ptr<GemmKernel> rest = make_rest(context, plan, part, pad);
     if (!whole || (has_rest && !rest)) return nullptr;
     adding = std::make_shared<InParts>(context, plan, part, std::move(whole), std::move(rest));

@@ -100,7 +100,8 @@ struct Choice {
   bool found = false;
   cublasLtMatmulAlgo_t algo;
   size_t workspace = 0;
-  std::shared_ptr<const RecordedCall> recorded = nullptr;  // the matmul with alpha 1 and beta 0, where that can be had
+  std::shared_ptr<const RecordedCall> recorded =
+      nullptr;  // the matmul with alpha 1 and beta 0, where that can be had
 };
 
 // Everything that the heuristic looks at; equal keys have equal answers.
@@ -127,7 +128,8 @@ class LtGemm final : public gpu::GpuGemm {
   cublasLtMatrixLayout_t make_layout(const Prepared& x, const OperandShape& shape) const;
   Choice choose(uint32_t most_alignment) const;
   Choice ask(const std::array<uint32_t, 3>& alignments) const;
-  cublasStatus_t matmul(const Choice& choice, const Addresses& addresses, float alpha, float beta, gpu::Stream stream) const;
+  cublasStatus_t matmul(const Choice& choice, const Addresses& addresses, float alpha, float beta,
+                        gpu::Stream stream) const;
   ChoiceKey key(const std::array<uint32_t, 3>& alignments) const;
 
   const Lt& lt_;
@@ -157,7 +159,8 @@ LtGemm::LtGemm(const GemmContext& context, const GemmPlan& plan, bool transposes
   b_ = prepare(plan_.b, shape_of_b(plan_), {plan_.batch, extents_.k, extents_.n});
   c_ = prepare(plan_.c, shape_of_c(plan_), {plan_.batch, extents_.m, extents_.n});
   if (c_.pack)
-    c_.unpack = gpu::make_rearrange(context.device, operand_copy(plan_.c, c_.operand, shape_of_c(plan_)));
+    c_.unpack =
+        gpu::make_rearrange(context.device, operand_copy(plan_.c, c_.operand, shape_of_c(plan_)));
   a_.zeros = zeros_after_k(a_, {plan_.batch, extents_.m, extents_.k}, !a_.blas.columns_first);
   b_.zeros = zeros_after_k(b_, {plan_.batch, extents_.k, extents_.n}, b_.blas.columns_first);
   make_layouts();
@@ -203,7 +206,8 @@ cublasLtMatrixLayout_t LtGemm::make_layout(const Prepared& x, const OperandShape
   cublasLtMatrixLayout_t layout = nullptr;
   const auto inner = static_cast<uint64_t>(x.blas.columns_first ? shape.rows : shape.cols),
              outer = static_cast<uint64_t>(x.blas.columns_first ? shape.cols : shape.rows);
-  check_lt(lt_, lt_.layout_create(&layout, cuda_type(x.operand.dtype), inner, outer, x.blas.leading),
+  check_lt(lt_,
+           lt_.layout_create(&layout, cuda_type(x.operand.dtype), inner, outer, x.blas.leading),
            "cannot describe a matrix");
   const auto batch = static_cast<int32_t>(shape.batch);
   lt_.layout_set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch);
@@ -224,7 +228,8 @@ void LtGemm::make_layouts() {
            "cannot describe a matmul");
   const auto set_transposition = [&](cublasLtMatmulDescAttributes_t attribute, const Prepared& x) {
     const cublasOperation_t op = x.blas.columns_first ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check_lt(lt_, lt_.desc_set(layouts_.desc, attribute, &op, sizeof op), "cannot describe a matmul");
+    check_lt(lt_, lt_.desc_set(layouts_.desc, attribute, &op, sizeof op),
+             "cannot describe a matmul");
   };
   set_transposition(CUBLASLT_MATMUL_DESC_TRANSA, b_);
   set_transposition(CUBLASLT_MATMUL_DESC_TRANSB, a_);
@@ -259,10 +264,27 @@ Choice LtGemm::choose(uint32_t most_alignment) const {
 
 ChoiceKey LtGemm::key(const std::array<uint32_t, 3>& alignments) const {
   const auto order = [](const Prepared& x) { return int64_t{x.blas.columns_first}; };
-  return {device_.id(), plan_.batch, extents_.m, extents_.n, extents_.k, plan_.a.dtype, plan_.c.dtype,
-          options_.allow_tf32, order(a_), order(b_), order(c_), a_.blas.leading, b_.blas.leading,
-          c_.blas.leading, a_.blas.batch_stride, b_.blas.batch_stride, c_.blas.batch_stride,
-          alignments[0], alignments[1], alignments[2], static_cast<int64_t>(most_workspace_)};
+  return {device_.id(),
+          plan_.batch,
+          extents_.m,
+          extents_.n,
+          extents_.k,
+          plan_.a.dtype,
+          plan_.c.dtype,
+          options_.allow_tf32,
+          order(a_),
+          order(b_),
+          order(c_),
+          a_.blas.leading,
+          b_.blas.leading,
+          c_.blas.leading,
+          a_.blas.batch_stride,
+          b_.blas.batch_stride,
+          c_.blas.batch_stride,
+          alignments[0],
+          alignments[1],
+          alignments[2],
+          static_cast<int64_t>(most_workspace_)};
 }
 
 Choice LtGemm::ask(const std::array<uint32_t, 3>& alignments) const {
@@ -304,15 +326,18 @@ std::string LtGemm::schedule() const {
 }
 
 // Addresses of A, B, C and the workspace.
-cublasStatus_t LtGemm::matmul(const Choice& choice, const Addresses& addresses, float alpha, float beta,
-                              gpu::Stream stream) const {
+cublasStatus_t LtGemm::matmul(const Choice& choice, const Addresses& addresses, float alpha,
+                              float beta, gpu::Stream stream) const {
   const double wide[] = {alpha, beta};
   const bool f64 = plan_.a.dtype == INFINI_DTYPE_F64;
   const void *alpha_at = f64 ? static_cast<const void*>(&wide[0]) : &alpha,
              *beta_at = f64 ? static_cast<const void*>(&wide[1]) : &beta;
-  const auto at = [&](int which) { return reinterpret_cast<void*>(addresses[static_cast<size_t>(which)]); };
-  return lt_.matmul(handle_, layouts_.desc, alpha_at, at(1), layouts_.a, at(0), layouts_.b, beta_at, at(2), layouts_.c, at(2),
-                    layouts_.c, &choice.algo, at(3), choice.workspace, stream);
+  const auto at = [&](int which) {
+    return reinterpret_cast<void*>(addresses[static_cast<size_t>(which)]);
+  };
+  return lt_.matmul(handle_, layouts_.desc, alpha_at, at(1), layouts_.a, at(0), layouts_.b, beta_at,
+                    at(2), layouts_.c, at(2), layouts_.c, &choice.algo, at(3), choice.workspace,
+                    stream);
 }
 
 void LtGemm::multiply(const Call& call) const {
@@ -322,7 +347,8 @@ void LtGemm::multiply(const Call& call) const {
     x.pack->run(call.workspace + x.offset, given, call.stream);
     if (x.zeros.height > 0)
       gpu::check(cudaMemset2DAsync(call.workspace + x.zeros.offset, x.zeros.pitch, 0, x.zeros.width,
-                                   x.zeros.height, call.stream), "cannot clear the padding");
+                                   x.zeros.height, call.stream),
+                 "cannot clear the padding");
     return call.workspace + x.offset;
   };
   const char *a = packed(a_, given_a), *b = packed(b_, given_b);
@@ -331,14 +357,16 @@ void LtGemm::multiply(const Call& call) const {
     c = call.workspace + c_.offset;
     if (call.beta != 0) c_.pack->run(c, call.c, call.stream);
   }
-  const Addresses addresses{reinterpret_cast<uint64_t>(a), reinterpret_cast<uint64_t>(b), reinterpret_cast<uint64_t>(c),
+  const Addresses addresses{reinterpret_cast<uint64_t>(a), reinterpret_cast<uint64_t>(b),
+                            reinterpret_cast<uint64_t>(c),
                             reinterpret_cast<uint64_t>(call.workspace + packed_bytes_)};
   const bool aligned = (addresses[0] | addresses[1] | addresses[2]) % vector_bytes == 0;
   const Choice& choice = aligned ? aligned_ : loose_;
   if (choice.recorded && call.alpha == 1 && call.beta == 0 && addresses[3] % slot_alignment == 0)
     gpu::check(choice.recorded->launch(addresses, call.stream), "cannot launch a recorded matmul");
   else
-    check_lt(lt_, matmul(choice, addresses, call.alpha, call.beta, call.stream), "cannot start a matmul");
+    check_lt(lt_, matmul(choice, addresses, call.alpha, call.beta, call.stream),
+             "cannot start a matmul");
   if (c_.unpack) c_.unpack->run(call.c, c, call.stream);
 }
 

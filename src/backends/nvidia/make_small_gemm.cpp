@@ -74,12 +74,9 @@ struct Limit {
 Limit limit_for(const GemmPlan& plan, const SmallTile& tile) {
   const bool vector = plan.m == 1 || plan.n == 1;
   switch (plan.a.dtype) {
-    case INFINI_DTYPE_F64:
-      return {8, 8};
-    case INFINI_DTYPE_F32:
-      return is_small(tile) ? Limit{8, vector ? 8 : 16} : Limit{3, 12};
-    default:
-      return is_small(tile) ? Limit{8, 16} : Limit{2, 5};
+    case INFINI_DTYPE_F64: return {8, 8};
+    case INFINI_DTYPE_F32: return is_small(tile) ? Limit{8, vector ? 8 : 16} : Limit{3, 12};
+    default: return is_small(tile) ? Limit{8, 16} : Limit{2, 5};
   }
 }
 

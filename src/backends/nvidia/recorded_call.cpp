@@ -31,27 +31,32 @@ constexpr KeptAttribute kept_attributes[] = {
 
 int current_generation() {
   int device = 0, major = 0;
-  const bool known = cudaGetDevice(&device) == cudaSuccess &&
-                     cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess;
+  const bool known =
+      cudaGetDevice(&device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess;
   return known ? major : 0;
 }
 
 // The driver's functions with the signatures that they had in the versions asked for.
 struct GraphEntries {
-  CUresult (*nodes)(CUgraph, CUgraphNode*, size_t*) = driver_entry<decltype(nodes)>("cuGraphGetNodes", 10000);
-  CUresult (*edges)(CUgraph, CUgraphNode*, CUgraphNode*, CUgraphEdgeData*, size_t*) =
-      driver_entry<decltype(edges)>("cuGraphGetEdges", 12030);
-  CUresult (*type)(CUgraphNode, CUgraphNodeType*) = driver_entry<decltype(type)>("cuGraphNodeGetType", 10000);
+  CUresult (*nodes)(CUgraph, CUgraphNode*,
+                    size_t*) = driver_entry<decltype(nodes)>("cuGraphGetNodes", 10000);
+  CUresult (*edges)(CUgraph, CUgraphNode*, CUgraphNode*, CUgraphEdgeData*,
+                    size_t*) = driver_entry<decltype(edges)>("cuGraphGetEdges", 12030);
+  CUresult (*type)(CUgraphNode,
+                   CUgraphNodeType*) = driver_entry<decltype(type)>("cuGraphNodeGetType", 10000);
   CUresult (*kernel)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2*) =
       driver_entry<decltype(kernel)>("cuGraphKernelNodeGetParams", 12000);
   CUresult (*attribute)(CUgraphNode, CUlaunchAttributeID, CUlaunchAttributeValue*) =
       driver_entry<decltype(attribute)>("cuGraphKernelNodeGetAttribute", 11080);
   CUresult (*fill)(CUgraphNode, CUDA_MEMSET_NODE_PARAMS*) =
       driver_entry<decltype(fill)>("cuGraphMemsetNodeGetParams", 10000);
-  CUresult (*parameter)(CUfunction, size_t, size_t*, size_t*) =
-      driver_entry<decltype(parameter)>("cuFuncGetParamInfo", 12040);
+  CUresult (*parameter)(CUfunction, size_t, size_t*,
+                        size_t*) = driver_entry<decltype(parameter)>("cuFuncGetParamInfo", 12040);
 
-  bool complete() const { return nodes && edges && type && kernel && attribute && fill && parameter; }
+  bool complete() const {
+    return nodes && edges && type && kernel && attribute && fill && parameter;
+  }
 };
 
 const GraphEntries& entries() {
@@ -88,8 +93,11 @@ class RecordedCall::Reader {
   bool read(std::vector<Step>& steps) const {
     size_t count = most_steps;
     CUgraphNode nodes[most_steps];
-    if (entries().nodes(graph_, nullptr, &count) != CUDA_SUCCESS || count == 0 || count > most_steps) return false;
-    if (entries().nodes(graph_, nodes, &count) != CUDA_SUCCESS || !is_chain(nodes, count)) return false;
+    if (entries().nodes(graph_, nullptr, &count) != CUDA_SUCCESS || count == 0 ||
+        count > most_steps)
+      return false;
+    if (entries().nodes(graph_, nodes, &count) != CUDA_SUCCESS || !is_chain(nodes, count))
+      return false;
     for (size_t i = 0; i < count; ++i) {
       CUgraphNodeType type{};
       if (entries().type(nodes[i], &type) != CUDA_SUCCESS) return false;
@@ -109,7 +117,9 @@ class RecordedCall::Reader {
     CUgraphNode from[most_steps], to[most_steps];
     CUgraphEdgeData data[most_steps];
     size_t edges = 0;
-    if (entries().edges(graph_, nullptr, nullptr, nullptr, &edges) != CUDA_SUCCESS || edges != count - 1) return false;
+    if (entries().edges(graph_, nullptr, nullptr, nullptr, &edges) != CUDA_SUCCESS ||
+        edges != count - 1)
+      return false;
     if (edges > 0 && entries().edges(graph_, from, to, data, &edges) != CUDA_SUCCESS) return false;
     for (size_t i = 0; i < edges; ++i)
       if (from[i] != nodes[i] || to[i] != nodes[i + 1]) return false;
@@ -120,14 +130,16 @@ class RecordedCall::Reader {
     CUDA_KERNEL_NODE_PARAMS_v2 kernel{};
     if (entries().kernel(node, &kernel) != CUDA_SUCCESS || kernel.func == nullptr) return false;
     step.function = kernel.func;
-    step.config.gridDimX = kernel.gridDimX, step.config.gridDimY = kernel.gridDimY, step.config.gridDimZ = kernel.gridDimZ;
+    step.config.gridDimX = kernel.gridDimX, step.config.gridDimY = kernel.gridDimY,
+    step.config.gridDimZ = kernel.gridDimZ;
     step.config.blockDimX = kernel.blockDimX, step.config.blockDimY = kernel.blockDimY,
     step.config.blockDimZ = kernel.blockDimZ;
     step.config.sharedMemBytes = kernel.sharedMemBytes;
     for (const KeptAttribute& attribute : kept_attributes)
       if (generation_ >= attribute.since) read_attribute(node, attribute.id, step);
     const bool listed = kernel.kernelParams != nullptr;
-    return listed ? read_list(kernel.kernelParams, step) : kernel.extra != nullptr && read_buffer(kernel.extra, step);
+    return listed ? read_list(kernel.kernelParams, step)
+                  : kernel.extra != nullptr && read_buffer(kernel.extra, step);
   }
 
   static void read_attribute(CUgraphNode node, CUlaunchAttributeID id, Step& step) {
@@ -135,13 +147,15 @@ class RecordedCall::Reader {
     CUlaunchAttribute attribute{};
     attribute.id = id;
     if (entries().attribute(node, id, &attribute.value) != CUDA_SUCCESS) return;
-    if (std::memcmp(&attribute.value, &unset, sizeof unset) != 0) step.attributes.push_back(attribute);
+    if (std::memcmp(&attribute.value, &unset, sizeof unset) != 0)
+      step.attributes.push_back(attribute);
   }
 
   // One pointer for each argument, which the function says the sizes of.
   static bool read_list(void** list, Step& step) {
     size_t offset = 0, bytes = 0;
-    for (size_t i = 0; entries().parameter(step.function, i, &offset, &bytes) == CUDA_SUCCESS; ++i) {
+    for (size_t i = 0; entries().parameter(step.function, i, &offset, &bytes) == CUDA_SUCCESS;
+         ++i) {
       if (offset + bytes > most_arguments) return false;
       step.arguments.resize(offset + bytes);
       std::memcpy(step.arguments.data() + offset, list[i], bytes);
@@ -165,7 +179,8 @@ class RecordedCall::Reader {
 
   static bool read_fill(CUgraphNode node, Step& step) {
     CUDA_MEMSET_NODE_PARAMS fill{};
-    if (entries().fill(node, &fill) != CUDA_SUCCESS || fill.elementSize != 1 || fill.height != 1) return false;
+    if (entries().fill(node, &fill) != CUDA_SUCCESS || fill.elementSize != 1 || fill.height != 1)
+      return false;
     step.value = static_cast<int>(fill.value);
     step.bytes = fill.width;
     step.arguments.resize(sizeof fill.dst);
@@ -191,8 +206,8 @@ std::shared_ptr<const RecordedCall> RecordedCall::record(const Call& call) {
   if (steps.size() != others.size()) return nullptr;
   for (size_t i = 0; i < steps.size(); ++i) {
     auto places = find_places(steps[i].arguments, others[i].arguments);
-    const bool same = steps[i].function == others[i].function && steps[i].bytes == others[i].bytes &&
-                      steps[i].value == others[i].value &&
+    const bool same = steps[i].function == others[i].function &&
+                      steps[i].bytes == others[i].bytes && steps[i].value == others[i].value &&
                       std::memcmp(&steps[i].config, &others[i].config, sizeof(CUlaunchConfig)) == 0;
     if (!places || !same) return nullptr;
     steps[i].places = std::move(*places);
@@ -220,7 +235,8 @@ gpu::Status RecordedCall::launch(const Addresses& addresses, gpu::Stream stream)
       config.hStream = stream;
       config.attrs = const_cast<CUlaunchAttribute*>(step.attributes.data());
       config.numAttrs = static_cast<unsigned>(step.attributes.size());
-      void* buffer[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+      void* buffer[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE,
+                        &bytes, CU_LAUNCH_PARAM_END};
       status = static_cast<gpu::Status>(start(&config, step.function, nullptr, buffer));
     }
     if (status != gpu::success) return status;
@@ -231,7 +247,9 @@ gpu::Status RecordedCall::launch(const Addresses& addresses, gpu::Stream stream)
 #else  // Drivers' headers before 12.4 do not tell the sizes of arguments.
 
 std::shared_ptr<const RecordedCall> RecordedCall::record(const Call&) { return nullptr; }
-gpu::Status RecordedCall::launch(const Addresses&, gpu::Stream) const { return cudaErrorNotSupported; }
+gpu::Status RecordedCall::launch(const Addresses&, gpu::Stream) const {
+  return cudaErrorNotSupported;
+}
 
 #endif
 

@@ -28,7 +28,8 @@ struct RingMemory {
 
 // The operands' descriptions on their way, and the ring's barriers, for `freeing` arrivals that free a place. By all
 // threads of a block, which must meet before they use them.
-__device__ inline void make_ring(const RingMaps& maps, const RingMemory& memory, int places, int freeing) {
+__device__ inline void make_ring(const RingMaps& maps, const RingMemory& memory, int places,
+                                 int freeing) {
   const auto own = static_cast<int>(threadIdx.x);
   if (own == 0) fetch_map(maps.a), fetch_map(maps.b);
   if (own < places) {
@@ -230,7 +231,8 @@ __global__ void __launch_bounds__(ring_threads(ring_tiles[index]))
   constexpr int multiplying_warps = ring_threads(tile) / 32 - 1;
   extern __shared__ __align__(16) char shared[];
   const RingMemory memory(shared, tile, s.places);
-  const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);  // the same for all, and the compiler knows
+  const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32,
+                               0);  // the same for all, and the compiler knows
   make_ring(maps, memory, s.places, multiplying_warps * Member::mates);
   const SmallPlace at = place_in_team(s, blockIdx.x, tile, team);
   const Member member;

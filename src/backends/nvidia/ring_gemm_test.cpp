@@ -16,7 +16,8 @@ namespace {
 void expect_law(const GemmPlan& given, const RingLaunch& launch) {
   const RingTile& tile = ring_tiles[launch.tile];
   const auto team = launch.in_teams ? tile.team : no_team;
-  expect_law(given, launch, tile, [&](uint32_t block) { return place_in_team(launch.gemm, block, tile, team); });
+  expect_law(given, launch, tile,
+             [&](uint32_t block) { return place_in_team(launch.gemm, block, tile, team); });
 }
 
 TEST(RingGemm, KeepsTheLawOnRandomProducts) {

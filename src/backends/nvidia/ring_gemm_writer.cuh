@@ -71,11 +71,13 @@ class RingWriter {
           c[j] = adds && has(half, first + j) ? *place(half, first + j) : make_uint4(0, 0, 0, 0);
 #pragma unroll
         for (int j = 0; j < held; ++j)
-          write_vector<adds>(c[j], half, first + j, &sums[16 * (first + j) + 2 * half], alpha, beta);
+          write_vector<adds>(c[j], half, first + j, &sums[16 * (first + j) + 2 * half], alpha,
+                             beta);
       }
   }
   template <bool adds>
-  __device__ void write_vector(const uint4& c, int half, int j, const float* sums, float alpha, float beta) const {
+  __device__ void write_vector(const uint4& c, int half, int j, const float* sums, float alpha,
+                               float beta) const {
     uint32_t own[4] = {c.x, c.y, c.z, c.w};
     if constexpr (adds) turn_quad(own);
 #pragma unroll
@@ -84,9 +86,12 @@ class RingWriter {
     if (has(half, j)) *place(half, j) = make_uint4(own[0], own[1], own[2], own[3]);
   }
   // The j-th vector of the thread's row, or of the one eight below.
-  __device__ bool has(int half, int j) const { return 8 * half < rows_left_ && 8 * (4 * j + quad()) < cols_left_; }
+  __device__ bool has(int half, int j) const {
+    return 8 * half < rows_left_ && 8 * (4 * j + quad()) < cols_left_;
+  }
   __device__ uint4* place(int half, int j) const {
-    return reinterpret_cast<uint4*>(to_ + 8 * half * row_step_ + 8 * (4 * j + quad()) * int{sizeof(T)});
+    return reinterpret_cast<uint4*>(to_ + 8 * half * row_step_ +
+                                    8 * (4 * j + quad()) * int{sizeof(T)});
   }
 
   template <bool adds>

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "base/dtype.h"
 #include "backends/nvidia/tile_law_test.h"
+#include "base/dtype.h"
 #include "harness/gemm_cases.h"
 #include "plan/gemm_operand.h"
 
@@ -76,7 +76,8 @@ TEST(SmallGemm, ArithmeticDependsOnTheProductAndNotOnWhereAAndBLie) {
     const GemmPlan plan = plan_of(text);
     return arithmetic_of(*make_small_gemm(plan, processors), plan.a.dtype);
   };
-  for (const std::string size : {"f16 m=64 n=48 k=80", "f32 m=256 n=256 k=256", "f16 m=1 n=9 k=7 batch=3"})
+  for (const std::string size :
+       {"f16 m=64 n=48 k=80", "f32 m=256 n=256 k=256", "f16 m=1 n=9 k=7 batch=3"})
     for (const char* how : {" a=t", " b=t", " a=t b=t"})
       EXPECT_EQ(arithmetic(("gemm " + size).c_str()), arithmetic(("gemm " + size + how).c_str()));
   const std::string usual = arithmetic("gemm f16 m=64 n=64 k=64");
