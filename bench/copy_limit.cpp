@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/runtime/parallel.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "backends/cpu/gemm.h"
-#include "backends/cpu/gemm_amx_kernels.h"
-#include "backends/cpu/gemm_kernels.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/gemm/amx/kernels.h"
+#include "backends/cpu/gemm/gemm.h"
+#include "backends/cpu/gemm/simd/kernels.h"
+#include "backends/cpu/runtime/parallel.h"
 #include "base/dtype.h"
 #include "base/thread_count.h"
 #include "bench/copy_limit.h"

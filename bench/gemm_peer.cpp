@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "backends/cpu/isa.h"
+#include "backends/cpu/machine/isa.h"
 #include "base/dtype.h"
 #include "base/thread_count.h"
 #include "plan/gemm_operand.h"

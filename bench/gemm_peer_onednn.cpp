@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "backends/cpu/isa.h"
+#include "backends/cpu/machine/isa.h"
 #include "base/thread_count.h"
 #include "bench/gemm_peer.h"
 

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include "backends/cpu/shuffle_kernels.h"
-#include "backends/cpu/shuffle_program.h"
-#include "backends/cpu/tile_kernels.h"
+#include "backends/cpu/rearrange/shuffle/kernels.h"
+#include "backends/cpu/rearrange/shuffle/program.h"
+#include "backends/cpu/rearrange/tiles/kernels.h"
 
 using namespace infini::cpu;
 

@@ -6,9 +6,9 @@ if(NOT COMPILER OR NOT QEMU)
   message(STATUS "SKIPPED: needs aarch64-linux-gnu-g++ (${COMPILER}) and qemu-aarch64 (${QEMU})")
   return()
 endif()
-set(sources tests/neon_kernels.cpp src/backends/cpu/tile_neon.cpp src/backends/cpu/tile_portable.cpp
-    src/backends/cpu/isa.cpp src/backends/cpu/shuffle_neon.cpp src/backends/cpu/shuffle_program.cpp
-    src/backends/cpu/copy_bytes.cpp)
+set(sources tests/neon_kernels.cpp src/backends/cpu/rearrange/tiles/neon.cpp src/backends/cpu/rearrange/tiles/portable.cpp
+    src/backends/cpu/machine/isa.cpp src/backends/cpu/rearrange/shuffle/neon.cpp src/backends/cpu/rearrange/shuffle/program.cpp
+    src/backends/cpu/rearrange/copy_bytes.cpp)
 list(TRANSFORM sources PREPEND ${SOURCE}/)
 execute_process(COMMAND ${COMPILER} -std=c++20 -O2 -Wall -Wextra -static -I${SOURCE}/src
                 -I${SOURCE}/include ${sources} -o ${BUILD}/neon_kernels COMMAND_ERROR_IS_FATAL ANY)

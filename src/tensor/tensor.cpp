@@ -5,7 +5,7 @@
 
 #include "infinicore/context/context.hpp"
 #include "tensor/access.h"
-#include "tensor/copy.h"
+#include "tensor/op/copy.h"
 
 namespace infinicore {
 namespace {

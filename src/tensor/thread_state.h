@@ -9,7 +9,7 @@
 #include "ops/gemm.h"
 #include "ops/rearrange.h"
 #include "runtime/place.h"
-#include "tensor/op_cache.h"
+#include "tensor/cache/op_cache.h"
 
 namespace infinicore::detail {
 

@@ -1,7 +1,7 @@
 // The CPU's backend table.
 #include "backends/cpu/backend.h"
 
-#include "backends/cpu/device.h"
+#include "backends/cpu/runtime/device.h"
 
 namespace infini::cpu {
 

@@ -1,9 +1,9 @@
 // The table of a CUDA-like vendor that adds nothing of its own.
 #include "contract/backend.h"
 
-#include "backends/gpu/device.h"
-#include "backends/gpu/gemm.h"
-#include "backends/gpu/rearrange.h"
+#include "backends/gpu/gemm/gemm.h"
+#include "backends/gpu/rearrange/rearrange.h"
+#include "backends/gpu/runtime/device.h"
 
 namespace infini {
 namespace {

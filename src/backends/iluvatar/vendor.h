@@ -18,4 +18,4 @@ inline constexpr int warp_threads = 64;
 
 }  // namespace infini::gpu
 
-#include "backends/gpu/plain_device.h"
+#include "backends/gpu/runtime/plain_device.h"

@@ -1,9 +1,9 @@
 // The NVIDIA backend's table.
 #include "contract/backend.h"
 
-#include "backends/gpu/device.h"
-#include "backends/gpu/rearrange.h"
-#include "gemm.h"
+#include "backends/gpu/rearrange/rearrange.h"
+#include "backends/gpu/runtime/device.h"
+#include "backends/nvidia/gemm/gemm.h"
 
 namespace infini {
 namespace {

@@ -17,7 +17,7 @@ inline bool can_launch_early(const cudaDeviceProp& p) { return p.major >= 9; }
 
 }  // namespace infini::gpu
 
-#include "backends/gpu/runtime_names.h"
+#include "backends/gpu/runtime/runtime_names.h"
 
 namespace infini::gpu {
 

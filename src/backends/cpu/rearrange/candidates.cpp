@@ -1,0 +1,72 @@
+// Rearrange on the CPU: the ordered list of candidates.
+#include "backends/cpu/backend.h"
+#include "backends/cpu/rearrange/blocks/schedule.h"
+#include "backends/cpu/rearrange/kernel.h"
+#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "contract/candidate.h"
+
+namespace infini::cpu {
+namespace {
+
+using Make = std::unique_ptr<RearrangeKernel> (*)(const RearrangePlan&, const Policy&);
+
+bool any(const infini::Device&, const RearrangePlan&) { return true; }
+
+template <Make make>
+std::unique_ptr<RearrangeKernel> from_plan(const infini::Device&, const RearrangePlan& plan) {
+  return make(plan, current_policy());
+}
+
+constexpr int64_t tiny_bytes = 128;  // below this a bare loop is the fastest
+
+bool is_tiny(const infini::Device&, const RearrangePlan& plan) {
+  return moved_bytes(plan) <= tiny_bytes;
+}
+
+constexpr int64_t shuffled_bytes =
+    64 << 10;  // to find the windows takes as long as moving some of them
+
+// Past the cache, long rows that become columns are moved fastest in blocks and tiles.
+bool is_narrow(const infini::Device&, const RearrangePlan& plan) {
+  return !beyond_caches(plan, current_policy()) || !is_wide_transposition(plan);
+}
+
+// Short rows that end within lines and lie far apart are better put together in blocks.
+bool is_line(const infini::Device& device, const RearrangePlan& plan) {
+  const bool ragged = plan.atom_bytes % line_bytes != 0 && !is_word(plan.atom_bytes);
+  return is_narrow(device, plan) && !(ragged && make_block_schedule(plan, current_policy()));
+}
+
+bool is_worth_a_program(const infini::Device& device, const RearrangePlan& plan) {
+  return moved_bytes(plan) >= shuffled_bytes && is_narrow(device, plan);
+}
+
+std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan);
+
+std::unique_ptr<RearrangeKernel> repeated(const infini::Device& device, const RearrangePlan& plan) {
+  return make_repeated(plan, current_policy(),
+                       [&](const RearrangePlan& part) { return choose(device, part); });
+}
+
+// The first that accepts a plan runs it.
+constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[] = {
+    {"tiny", is_tiny, from_plan<make_nest>},
+    {"repeated", any, repeated},
+    {"shuffle", is_worth_a_program, from_plan<make_shuffle>},
+    {"lines", is_line, from_plan<make_lines>},
+    {"blocks", any, from_plan<make_blocks>},
+    {"tiles", any, from_plan<make_tiles>},
+    {"nest", any, from_plan<make_nest>},
+};
+
+std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan) {
+  return first_accepting(candidates, device, plan, "INFINI_REARRANGE");
+}
+
+}  // namespace
+
+std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan) {
+  return choose(device, plan);
+}
+
+}  // namespace infini::cpu

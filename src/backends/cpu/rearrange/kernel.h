@@ -1,0 +1,149 @@
+// What all rearrange kernels of the CPU share: how they are run or recorded, and how loops are walked.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backends/cpu/machine/costs.h"
+#include "backends/cpu/machine/isa.h"
+#include "backends/cpu/rearrange/schedule.h"
+#include "backends/cpu/runtime/stream.h"
+#include "contract/kernels.h"
+
+namespace infini::cpu {
+
+class Kernel : public RearrangeKernel {
+ public:
+  explicit Kernel(int64_t bytes) : bytes_(bytes) {}
+  int64_t bytes() const { return bytes_; }  // that are written
+
+  void run(void* dst, const void* src, void* stream) const final {
+    auto* to = static_cast<char*>(dst);
+    auto* from = static_cast<const char*>(src);
+    if (stream != nullptr) [[unlikely]] {
+      if (const auto recording = capture_of(stream)) {
+        recording->add([self = shared_from_this(), this, to, from] { execute(to, from); });
+        return;
+      }
+    }
+    execute(to, from);
+  }
+  // Base pointers in, everything done when it returns. Does not throw.
+  virtual void execute(char* dst, const char* src) const = 0;
+
+ private:
+  int64_t bytes_;
+};
+
+// Four at a time, none waiting for its neighbour: small tensors spend their time here. (Four running
+// sums instead of one are compiled wrongly by g++ 12 at -O3.)
+inline void write_ascending(int64_t* out, int64_t count, int64_t first, int64_t step) {
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4, first += 4 * step) {
+    out[i] = first, out[i + 1] = first + step;
+    out[i + 2] = first + 2 * step, out[i + 3] = first + 3 * step;
+  }
+  for (; i < count; ++i, first += step) out[i] = first;
+}
+
+// The offsets of one side of a schedule (loops innermost first), from any point on.
+template <int64_t Loop::*step>
+class OffsetCursor {
+ public:
+  OffsetCursor(const std::vector<Loop>& loops, int64_t start)
+      : loops_(loops.data()), depth_(static_cast<int>(loops.size())) {
+    for (int i = 0; i < depth_; ++i) {
+      index_[i] = start == 0 ? 0 : start % loops_[i].extent;
+      start = start == 0 ? 0 : start / loops_[i].extent;
+      offset_ += index_[i] * (loops_[i].*step);
+    }
+  }
+  // Writes the next `count` offsets.
+  void take(int64_t* out, int64_t count) {
+    while (count > 0) {
+      const int64_t left = loops_[0].extent - index_[0], now = count < left ? count : left;
+      write_ascending(out, now, offset_, loops_[0].*step);
+      out += now;
+      count -= now;
+      index_[0] += now;
+      offset_ += now * (loops_[0].*step);
+      if (index_[0] == loops_[0].extent) carry();
+    }
+  }
+
+ private:
+  void carry() {
+    for (int i = 0; i < depth_ && index_[i] == loops_[i].extent; ++i) {
+      offset_ -= index_[i] * (loops_[i].*step);
+      index_[i] = 0;
+      if (i + 1 == depth_) return;
+      ++index_[i + 1];
+      offset_ += loops_[i + 1].*step;
+    }
+  }
+
+  const Loop* loops_;
+  int depth_;
+  int64_t index_[max_rank];
+  int64_t offset_ = 0;
+};
+
+// A point of a nest (loops outermost first) and its offsets on both sides.
+class NestCursor {
+ public:
+  NestCursor(const std::vector<Loop>& loops, int64_t start)
+      : loops_(loops.data()), depth_(static_cast<int>(loops.size())) {
+    for (int i = depth_; i-- > 0;) {
+      index_[i] = start == 0 ? 0 : start % loops_[i].extent;
+      start = start == 0 ? 0 : start / loops_[i].extent;
+      dst += index_[i] * loops_[i].dst_step;
+      src += index_[i] * loops_[i].src_step;
+    }
+  }
+  void advance() {
+    for (int i = depth_; i-- > 0;) {
+      dst += loops_[i].dst_step;
+      src += loops_[i].src_step;
+      if (++index_[i] < loops_[i].extent) return;
+      dst -= index_[i] * loops_[i].dst_step;
+      src -= index_[i] * loops_[i].src_step;
+      index_[i] = 0;
+    }
+  }
+
+  // Past all iterations of the innermost loop, of which none has been made.
+  void skip_innermost() {
+    const Loop& inner = loops_[depth_ - 1];
+    index_[depth_ - 1] = inner.extent - 1;
+    dst += (inner.extent - 1) * inner.dst_step;
+    src += (inner.extent - 1) * inner.src_step;
+    advance();
+  }
+
+  int64_t dst = 0, src = 0;
+
+ private:
+  const Loop* loops_;
+  int depth_;
+  int64_t index_[max_rank];
+};
+
+// A schedule's text with what it is run by, and the costs it was chosen for.
+inline std::string with_setting(const std::string& schedule, Isa level, int threads) {
+  return schedule + ", " + isa_name(level) + ", " + std::to_string(threads) +
+         (threads == 1 ? " thread\n" : " threads\n") + to_string(costs());
+}
+
+// The candidates; each file makes its own. Null: declined.
+std::unique_ptr<RearrangeKernel> make_tiles(const RearrangePlan& plan, const Policy& policy);
+std::unique_ptr<RearrangeKernel> make_blocks(const RearrangePlan& plan, const Policy& policy);
+std::unique_ptr<RearrangeKernel> make_nest(const RearrangePlan& plan, const Policy& policy);
+std::unique_ptr<RearrangeKernel> make_shuffle(const RearrangePlan& plan, const Policy& policy);
+std::unique_ptr<RearrangeKernel> make_lines(const RearrangePlan& plan, const Policy& policy);
+// Of two kernels for parts of the plan, which `make` chooses.
+using MakePart = std::function<std::unique_ptr<RearrangeKernel>(const RearrangePlan&)>;
+std::unique_ptr<RearrangeKernel> make_repeated(const RearrangePlan& plan, const Policy& policy,
+                                               const MakePart& make);
+
+}  // namespace infini::cpu

@@ -1,0 +1,102 @@
+// Plans whose innermost part is one long run.
+#include "backends/cpu/rearrange/kernel.h"
+#include "backends/cpu/rearrange/runs/schedule.h"
+#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/runtime/parallel.h"
+
+namespace infini::cpu {
+namespace {
+
+class Lines final : public Kernel {
+ public:
+  Lines(LineSchedule schedule, int64_t bytes, int threads, Isa level)
+      : Kernel(bytes),
+        schedule_(std::move(schedule)),
+        kernel_(schedule_.joined && schedule_.kind == LineKind::copy
+                    ? copy_joined
+                    : line_kernel(level, schedule_.kind, static_cast<int>(schedule_.word))),
+        level_(level),
+        threads_(threads),
+        pieces_(schedule_.pieces()),
+        tasks_(schedule_.tasks()),
+        seamed_(schedule_.joined && schedule_.near_count == 1 && pieces_ == 1) {}
+
+  const char* candidate() const override {
+    static constexpr const char* names[] = {"copy", "fill", "flip", "step", "weave", "spread"};
+    return names[static_cast<int>(schedule_.kind)];
+  }
+  std::string schedule() const override {
+    return with_setting(to_string(schedule_), level_, threads_);
+  }
+
+  void execute(char* dst, const char* src) const override {
+    dst += schedule_.dst_offset;
+    src += schedule_.src_offset;
+    const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
+    parallel_for(tasks_, threads,
+                 [&](int64_t begin, int64_t end) { run_tasks(dst, src, begin, end); });
+  }
+
+ private:
+  void run_tasks(char* dst, const char* src, int64_t begin, int64_t end) const {
+    int64_t piece = begin == 0 ? 0 : begin % pieces_;
+    NestCursor outer(schedule_.outer, begin == 0 ? 0 : begin / pieces_);
+    Seam seam;  // of runs that join from task to task
+    const char* behind = nullptr;
+    for (int64_t task = begin; task < end; ++task) {
+      Line line = line_of(dst + outer.dst, src + outer.src, piece * schedule_.piece,
+                          schedule_.repeat_of(task));
+      if (seamed_ && line.dst == behind) line.before = &seam;
+      if (++piece == pieces_) {
+        piece = 0;
+        outer.advance();
+      }
+      behind = line.dst + line.repeat * line.repeat_dst;
+      if (seamed_ && task + 1 < end && dst + outer.dst == behind) line.behind = &seam;
+      run_piece(line);
+    }
+    if (schedule_.streamed) streaming_fence();
+  }
+  Line line_of(char* dst, const char* src, int64_t begin, int64_t repeat) const {
+    return {dst,
+            src,
+            begin,
+            std::min(schedule_.piece, schedule_.count - begin),
+            schedule_.count,
+            schedule_.ways,
+            schedule_.plane_step,
+            schedule_.streamed,
+            repeat,
+            schedule_.repeat.dst_step,
+            schedule_.repeat.src_step};
+  }
+  void run_piece(Line line) const {
+    if (schedule_.near_count == 1) return kernel_(line);
+    char* const dst = line.dst;
+    const char* const src = line.src;
+    NestCursor near(schedule_.near, 0);
+    for (int64_t i = 0; i < schedule_.near_count; ++i, near.advance()) {
+      line.dst = dst + near.dst;
+      line.src = src + near.src;
+      kernel_(line);
+    }
+  }
+
+  LineSchedule schedule_;
+  LineKernel kernel_;
+  Isa level_;
+  int threads_;
+  int64_t pieces_, tasks_;
+  bool seamed_;
+};
+
+}  // namespace
+
+std::unique_ptr<RearrangeKernel> make_lines(const RearrangePlan& plan, const Policy& policy) {
+  auto schedule = make_line_schedule(plan, policy);
+  if (!schedule) return nullptr;
+  const int64_t bytes = moved_bytes(plan);
+  return std::make_unique<Lines>(std::move(*schedule), bytes, threads_for(bytes, policy), isa());
+}
+
+}  // namespace infini::cpu

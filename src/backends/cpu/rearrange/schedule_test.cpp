@@ -1,0 +1,462 @@
+// The law of schedules: every point of the plan exactly once, whatever the policy.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "backends/cpu/machine/costs.h"
+#include "backends/cpu/machine/tune.h"
+#include "backends/cpu/rearrange/blocks/program.h"
+#include "backends/cpu/rearrange/kernel.h"
+#include "backends/cpu/rearrange/runs/schedule.h"
+#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "harness/problem.h"
+#include "harness/random_problems.h"
+
+namespace infini::cpu {
+namespace {
+
+// (dst byte, src byte) of the first byte of every atom.
+using Points = std::vector<std::pair<int64_t, int64_t>>;
+
+Points sorted(Points points) {
+  std::sort(points.begin(), points.end());
+  return points;
+}
+
+Points points_of(const RearrangePlan& plan) {
+  Points points;
+  const std::vector<Loop> loops(plan.loops, plan.loops + plan.depth);
+  NestCursor cursor(loops, 0);
+  for (int64_t i = 0; i < atom_count(plan); ++i, cursor.advance())
+    points.push_back({plan.dst_offset + cursor.dst, plan.src_offset + cursor.src});
+  return sorted(points);
+}
+
+// Walks the tasks from the last to the first, so that nothing depends on the order.
+Points points_of(const TileSchedule& s) {
+  Points points;
+  for (int64_t task = s.tasks(); task-- > 0;) {
+    const int64_t column = task % s.strips() * s.strip,
+                  row = task / s.strips() % s.chunks() * s.chunk;
+    const int64_t rows = std::min(s.chunk, s.row_count - row);
+    const int64_t columns = std::min(s.strip, s.column_count - column);
+    std::vector<int64_t> src(static_cast<size_t>(rows)), dst(static_cast<size_t>(columns));
+    OffsetCursor<&Loop::src_step>(s.rows, row).take(src.data(), rows);
+    OffsetCursor<&Loop::dst_step>(s.columns, column).take(dst.data(), columns);
+    const NestCursor outer(s.outer, task / s.chunks() / s.strips());
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        points.push_back(
+            {s.dst_offset + outer.dst + dst[static_cast<size_t>(c)] + (row + r) * s.word,
+             s.src_offset + outer.src + src[static_cast<size_t>(r)] + (column + c) * s.word});
+  }
+  return sorted(points);
+}
+
+// What the panels of each block put into the buffer leaves it with the runs.
+Points points_of(const BlockSchedule& s) {
+  Points points;
+  const auto programs = make_block_programs(s);
+  for (int64_t block = s.block_count; block-- > 0;) {
+    const BlockCursor at(s, block);
+    const BlockProgram& program = programs[at.shape()];
+    std::map<int64_t, int64_t> src_of;  // by place in the buffer
+    for (const auto& panel : program.panels)
+      for (int64_t c = 0; c < program.columns; ++c)
+        for (int64_t r = 0; r < panel.rows; ++r) {
+          const int64_t place =
+              panel.buffer + program.buffer_of_column[static_cast<size_t>(c)] + r * s.word;
+          src_of[place] =
+              panel.src + program.src_of_row[static_cast<size_t>(panel.first_row + r)] + c * s.word;
+        }
+    for (const auto& run : program.runs)
+      for (int64_t i = 0; i < program.run_bytes; i += s.word)
+        points.push_back({s.dst_offset + at.dst + run.dst + i,
+                          s.src_offset + at.src + src_of.at(run.buffer + i)});
+  }
+  return sorted(points);
+}
+
+std::pair<int64_t, int64_t> element(const LineSchedule& s, int64_t i) {
+  switch (s.kind) {
+    case LineKind::copy: return {i, i};
+    case LineKind::fill: return {i * s.word, 0};
+    case LineKind::flip: return {i * s.word, -i * s.word};
+    case LineKind::step: return {i * s.word, i * s.ways * s.word};
+    case LineKind::weave: return {i * s.word, i % s.ways * s.plane_step + i / s.ways * s.word};
+    case LineKind::spread: return {i * s.ways * s.word, i * s.word};
+  }
+  return {};
+}
+
+// `atom` bytes of a copy are one point.
+Points points_of(const LineSchedule& s, int64_t atom) {
+  Points points;
+  const int64_t unit = s.kind == LineKind::copy ? atom : 1;
+  for (int64_t task = s.tasks(); task-- > 0;) {
+    const int64_t first = task % s.pieces() * s.piece;
+    const int64_t last = std::min(s.count, first + s.piece);
+    const NestCursor outer(s.outer, task / s.pieces());
+    NestCursor near(s.near, 0);
+    for (int64_t n = 0; n < s.near_count; ++n, near.advance())
+      for (int64_t k = 0; k < s.repeat_of(task); ++k)
+        for (int64_t i = first; i < last; ++i) {
+          if (i % unit != 0) continue;
+          const auto [dst, src] = element(s, i);
+          points.push_back({s.dst_offset + outer.dst + near.dst + k * s.repeat.dst_step + dst,
+                            s.src_offset + outer.src + near.src + k * s.repeat.src_step + src});
+        }
+  }
+  return sorted(points);
+}
+
+Points points_of(const NestSchedule& s) {
+  Points points;
+  for (int64_t task = s.tasks(); task-- > 0;) {
+    const NestCursor outer(s.outer, task / s.blocks());
+    const int64_t first = task % s.blocks() * s.block;
+    for (int64_t j = first; j < std::min(first + s.block, s.fast_src.extent); ++j)
+      for (int64_t i = 0; i < s.fast_dst.extent; ++i)
+        points.push_back(
+            {s.dst_offset + outer.dst + j * s.fast_src.dst_step + i * s.fast_dst.dst_step,
+             s.src_offset + outer.src + j * s.fast_src.src_step + i * s.fast_dst.src_step});
+  }
+  return sorted(points);
+}
+
+// The limits that the kernels rely on.
+void expect_limits(const TileSchedule& s) {
+  const int64_t unit = line_bytes / s.word;
+  EXPECT_LE(s.strip, max_strip);
+  EXPECT_TRUE(s.chunk == s.row_count || s.chunk % (s.depth * unit) == 0);
+  if (s.depth == 2) {
+    EXPECT_TRUE(s.store == TileSchedule::Store::streamed && s.row_count >= 2 * unit);
+    EXPECT_GE(s.strip * s.word, paired_width(static_cast<int>(s.word)));
+  }
+  int64_t run = s.word;
+  for (const Loop& loop : s.rows) {
+    EXPECT_EQ(run, loop.dst_step);
+    run *= loop.extent;
+  }
+  run = s.word;
+  for (const Loop& loop : s.columns) {
+    EXPECT_EQ(run, loop.src_step);
+    run *= loop.extent;
+  }
+}
+
+// Counts how many plans each kind of schedule took.
+struct Taken {
+  int tiles = 0, chunked = 0, paired = 0, blocks = 0;
+  std::set<LineKind> kinds;
+};
+
+void expect_lawful(const harness::RearrangeProblem& problem, const Policy& policy, Taken& taken) {
+  const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
+  if (plan.atom_bytes == 0) return;
+  const Points expected = points_of(plan);
+  EXPECT_EQ(expected, points_of(make_nest_schedule(plan))) << "nest";
+  if (const auto lines = make_line_schedule(plan, policy)) {
+    EXPECT_EQ(expected, points_of(*lines, plan.atom_bytes)) << to_string(*lines);
+    taken.kinds.insert(lines->kind);
+  }
+  if (const auto tiles = make_tile_schedule(plan, policy)) {
+    EXPECT_EQ(expected, points_of(*tiles)) << to_string(*tiles);
+    expect_limits(*tiles);
+    ++taken.tiles;
+    taken.chunked += tiles->chunks() > 1;
+    taken.paired += tiles->depth == 2;
+  }
+  if (const auto blocks = make_block_schedule(plan, policy)) {
+    EXPECT_EQ(expected, points_of(*blocks)) << to_string(*blocks);
+    ++taken.blocks;
+  }
+}
+
+TEST(RearrangeSchedule, EveryPointOnce) {
+  harness::Random random(1);
+  const Policy policies[] = {
+      {1, 1 << 30, INT64_MAX}, {1, 1 << 30, 0}, {4, 1, 0}, {16, 1, INT64_MAX}};
+  Taken taken;
+  for (int i = 0; i < 20000; ++i) {
+    const auto problem = harness::random_problem(random, {10, 1200});
+    expect_lawful(problem, policies[i % 4], taken);
+    ASSERT_FALSE(HasFailure()) << harness::to_text(problem);
+  }
+  EXPECT_GT(taken.tiles, 2000);
+  EXPECT_GT(taken.blocks, 50);
+  EXPECT_GE(taken.kinds.size(), 5u);
+}
+
+TEST(RearrangeSchedule, EveryPointOnceInLargeShapes) {
+  Taken taken;
+  for (const char* text :
+       {"rearrange u8 9000x3 perm=1,0",      "rearrange u8 3x9000 perm=1,0",
+        "rearrange f32 3000x9 perm=1,0",     "rearrange f32 9x3000 perm=1,0",
+        "rearrange f32 300x200 perm=1,0",    "rearrange f32 5000x20 perm=1,0",
+        "rearrange u8 70x2100 perm=1,0",     "rearrange u8 576x2100 perm=1,0",
+        "rearrange f32 320x200 perm=1,0",    "rearrange f32 8x8x8x8x8 perm=4,3,2,1,0",
+        "rearrange f64 30x40x50 perm=2,1,0", "rearrange f32 3x20000 src=0,1",
+        "rearrange f32 3x20000 src=1,0",     "rearrange u8 300000",
+        "rearrange f32 100x300 dst=600,2",   "rearrange f32 100x300 src=300,-1",
+        "rearrange f32 96x300 src=0,1",      "rearrange f32 97x300 src=0,1",
+        "rearrange f32 5x64x40 src=0,0,1",   "rearrange f32 64x5x40 src=0,40,1",
+        "rearrange f32 32x20x25 perm=1,0,2", "rearrange f32 31x20x25 perm=1,0,2",
+        "rearrange f16 2000x35 src=40,1"})
+    for (const Policy& policy :
+         {Policy{1, 1 << 30, 0}, Policy{4, 1, 0}, Policy{16, 1, INT64_MAX}, Policy{2, 1, 0, 64, 64},
+          Policy{8, 1, 0, 64, 64, 0, true}, Policy{8, 1, 0, 64, 64, 0, false}}) {
+      expect_lawful(harness::parse_rearrange(text), policy, taken);
+      ASSERT_FALSE(HasFailure()) << text;
+    }
+  EXPECT_GT(taken.blocks, 0);
+  EXPECT_GT(taken.chunked, 0);
+  EXPECT_GT(taken.paired, 0);
+  EXPECT_EQ(6u, taken.kinds.size());
+}
+
+TEST(RearrangeSchedule, ThreadsKeepTheirWritesApart) {
+  const auto problem = harness::parse_rearrange("rearrange f32 4096x4096 perm=1,0");
+  const auto schedule =
+      make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
+  ASSERT_TRUE(schedule);
+  // Strips are rows of dst: four for two threads, none divided.
+  EXPECT_EQ(4, schedule->strips());
+  EXPECT_EQ(TileSchedule::Store::streamed, schedule->store);
+  EXPECT_TRUE(schedule->aligned);
+}
+
+// One row for all of them: no long runs, and nothing else to divide.
+TEST(RearrangeSchedule, ThreadsDivideTheCopiesOfARow) {
+  for (const char* text : {"rearrange f32 4096x4096 src=0,1", "rearrange f32 4099x1000 src=0,1",
+                           "rearrange u8 9000x7x300 src=0,0,1"}) {
+    const auto problem = harness::parse_rearrange(text);
+    const auto schedule =
+        make_line_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
+    ASSERT_TRUE(schedule) << text;
+    EXPECT_GE(schedule->tasks(), 8) << text << "\n" << to_string(*schedule);
+  }
+}
+
+// Rows that end within lines are put together, a few at a time where they lie far apart.
+TEST(RearrangeSchedule, RowsJoin) {
+  const auto schedule_of = [](const char* text) {
+    const auto problem = harness::parse_rearrange(text);
+    return *make_line_schedule(make_rearrange_plan(problem.dst, problem.src),
+                               {2, 1 << 18, 1 << 20});
+  };
+  const LineSchedule far = schedule_of("rearrange f32 800x100x250 perm=1,0,2");
+  EXPECT_TRUE(far.joined && far.streamed) << to_string(far);
+  EXPECT_EQ(16, far.repeat.extent);
+  EXPECT_EQ(1000, far.outer.back().src_step);
+  const LineSchedule near = schedule_of("rearrange f16 262144x501 src=512,1");
+  EXPECT_TRUE(near.joined) << to_string(near);
+  EXPECT_GT(near.repeat.extent, 1000);
+  // Also where their number is prime: the last task has fewer.
+  const LineSchedule prime = schedule_of("rearrange f32 100003x100 dst=128,1");
+  EXPECT_EQ(9, prime.tasks()) << to_string(prime);
+  EXPECT_EQ(100003, 8 * prime.repeat.extent + prime.last_repeat);
+  EXPECT_FALSE(schedule_of("rearrange f32 800x100x256 perm=1,0,2").joined);
+  EXPECT_FALSE(schedule_of("rearrange f32 8000x10x150 dst=1570,153,1").joined);
+}
+
+// Woven planes in the cache, too, where tiles would be narrower than a line; unless many of them are short.
+TEST(RearrangeSchedule, FewPlanesAreTakenApartRunByRun) {
+  const auto is_step = [](const char* text) {
+    const auto problem = harness::parse_rearrange(text);
+    Policy policy{2, 1 << 18, 1 << 20};
+    const auto schedule = make_line_schedule(make_rearrange_plan(problem.dst, problem.src), policy);
+    return schedule && schedule->kind == LineKind::step;
+  };
+  EXPECT_TRUE(is_step("rearrange f64 2x2000 src=1,2"));
+  EXPECT_TRUE(is_step("rearrange f32 5x4736 src=1,5"));
+  EXPECT_FALSE(is_step("rearrange f32 8x128 src=1,8"));
+  EXPECT_FALSE(is_step("rearrange f32 64x64 src=1,4"));
+}
+
+int depth_of(const char* text, const Policy& policy) {
+  const auto problem = harness::parse_rearrange(text);
+  return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), policy)->depth;
+}
+
+TEST(RearrangeSchedule, PairsOfLinesWhereTheyAreWorthIt) {
+  Policy policy{2, 1 << 18, 1 << 20};
+  EXPECT_EQ(1, depth_of("rearrange f32 8192x8192 perm=1,0", policy));
+  EXPECT_EQ(2, depth_of("rearrange f32 384x384x384 perm=0,2,1", policy));  // short strips
+  EXPECT_EQ(2,
+            depth_of("rearrange f32 1024x8000 perm=1,0", policy));  // rows that begin within pages
+  EXPECT_EQ(1, depth_of("rearrange f32 20x384x384 perm=0,2,1", policy));   // in the cache
+  EXPECT_EQ(2, depth_of("rearrange f32 384x385x400 perm=0,2,1", policy));  // skewed
+  EXPECT_EQ(
+      1, depth_of("rearrange f32 384x400x385 perm=0,2,1", policy));  // rows that are no whole lines
+  EXPECT_EQ(2, depth_of("rearrange f16 8192x8192 perm=1,0", policy));
+  EXPECT_EQ(1, depth_of("rearrange u8 8192x8192 perm=1,0", policy));
+  policy.pairs = true;
+  EXPECT_EQ(2, depth_of("rearrange u8 8192x8192 perm=1,0", policy));
+  EXPECT_EQ(2, depth_of("rearrange f32 8192x8192 perm=1,0", policy));
+  // Columns side by side: rows may be many unless they compete.
+  EXPECT_EQ(2, depth_of("rearrange f32 64x1000000 perm=1,0", policy));
+  EXPECT_EQ(1, depth_of("rearrange f32 64x1048576 perm=1,0", policy));
+  // Whole lines from the first size on that is streamed, others where they come from memory.
+  EXPECT_EQ(2, depth_of("rearrange f32 1024x1024 perm=1,0", policy));
+  EXPECT_EQ(1, depth_of("rearrange f32 2001x2001 perm=1,0", policy));
+  EXPECT_EQ(1, depth_of("rearrange f32 1276x4688 perm=1,0", policy));
+  EXPECT_EQ(2, depth_of("rearrange f32 8191x8193 perm=1,0", policy));
+  EXPECT_EQ(1, depth_of("rearrange u8 16001x16001 perm=1,0", policy));
+}
+
+bool moves_in_blocks(const std::string& text) {
+  const auto problem = harness::parse_rearrange("rearrange " + text);
+  return make_block_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20})
+      .has_value();
+}
+
+TEST(RearrangeSchedule, BlocksWhereTilesWouldEndWithinLines) {
+  for (const char* text : {"f32 520x22x1338 perm=0,2,1", "f64 10x8922x60 perm=1,2,0",
+                           "u8 14x4x13611x4x10 perm=4,2,1,3,0", "u8 3000000x12 perm=1,0",
+                           "u8 64x36x64x53x4 perm=0,2,3,4,1", "u8 4000x4000x3 perm=1,0,2",
+                           "u8 421x3535x35 perm=1,0,2", "f16 8x6x512275 src=14,1,112",
+                           // In the cache, too, where tiles would move little at a time.
+                           "u8 7000x10 src=1,7000", "u8 12x100x69 src=1,828,12",
+                           "f16 2x30000 src=1,-2", "f16 600x17x5 src=5,3000,1"})
+    EXPECT_TRUE(moves_in_blocks(text)) << text;
+  for (const char* text :
+       {"f32 8191x8193 perm=1,0", "f32 64x4000000 perm=1,0", "u8 342325x87 perm=1,0",
+        "f32 100x100 perm=1,0", "f32 4096x4096", "u8 1000x10 src=1,1000", "f32 300x300 perm=1,0"})
+    EXPECT_FALSE(moves_in_blocks(text)) << text;
+}
+
+// Runs that end within lines are taken longer than others.
+TEST(RearrangeSchedule, RaggedRunsAreLong) {
+  const auto rows_of = [](const char* text) {
+    const auto problem = harness::parse_rearrange(text);
+    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20})
+        ->row_count;
+  };
+  EXPECT_EQ(3 * 158, rows_of("rearrange f32 26368x3x158 src=1,26368,79104"));
+  EXPECT_EQ(160, rows_of("rearrange f32 26368x3x160 src=1,26368,79104"));
+}
+
+// Runs that go on in the next block: all of a short dimension, and blocks in dst's order.
+TEST(RearrangeSchedule, BlocksFollowEachOtherInDst) {
+  const auto problem = harness::parse_rearrange("rearrange f32 520x22x1338 perm=0,2,1");
+  const auto blocks =
+      make_block_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
+  ASSERT_TRUE(blocks);
+  EXPECT_EQ(22, blocks->axes.back().part);
+  BlockCursor at(*blocks, 0);
+  const int64_t run = make_block_programs(*blocks)[at.shape()].run_bytes;
+  EXPECT_EQ(blocks->run, run);
+  at.advance();
+  EXPECT_EQ(run, at.dst);
+}
+
+TEST(RearrangeSchedule, SmallTensorsStartNoThreads) {
+  const Policy policy{8, 256 << 10, 1 << 30};
+  EXPECT_EQ(1, threads_for(16 << 10, policy));
+  EXPECT_EQ(2, threads_for(512 << 10, policy));
+  EXPECT_EQ(8, threads_for(1 << 30, policy));
+}
+
+// What a thread has in its own cache is written there; a source that is read again and again counts once.
+TEST(RearrangeSchedule, OutputsBeyondTheCachesOfTheirThreads) {
+  const auto beyond = [](const char* text, int threads, int64_t streamed_bytes = 512 << 10) {
+    const auto problem = harness::parse_rearrange(text);
+    return beyond_caches(make_rearrange_plan(problem.dst, problem.src),
+                         {threads, 256 << 10, streamed_bytes});
+  };
+  EXPECT_FALSE(beyond("rearrange f32 256x511 perm=1,0", 1));
+  EXPECT_TRUE(beyond("rearrange f32 256x512 perm=1,0", 1));
+  EXPECT_FALSE(beyond("rearrange f32 256x512 perm=1,0", 4));  // of which two have work
+  EXPECT_TRUE(beyond("rearrange f32 1024x1024 perm=1,0", 8));
+  EXPECT_FALSE(beyond("rearrange f32 500x512 src=0,1", 1));
+  EXPECT_FALSE(
+      beyond("rearrange u8 1024x1024x1024 perm=2,1,0", 8, INT64_MAX));  // "never" does not overflow
+}
+
+TEST(RearrangeSchedule, PairsOfLinesGoPastTheCachesEarlier) {
+  const auto streamed = [](const char* text, int threads, bool pairs) {
+    const auto problem = harness::parse_rearrange(text);
+    Policy policy{threads, 256 << 10, 1 << 20};
+    policy.pairs = pairs;
+    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), policy)->store ==
+           TileSchedule::Store::streamed;
+  };
+  EXPECT_FALSE(streamed("rearrange f32 512x512 perm=1,0", 2, false));
+  EXPECT_TRUE(streamed("rearrange f32 512x512 perm=1,0", 2, true));
+  EXPECT_FALSE(streamed("rearrange f32 400x400 perm=1,0", 2, true));
+  EXPECT_FALSE(streamed("rearrange f32 1024x1024 perm=1,0", 16, false));
+  EXPECT_TRUE(streamed("rearrange f32 1024x1024 perm=1,0", 16, true));
+}
+
+TEST(RearrangeSchedule, ThreadsInTheCacheWriteNoLinesOfOthers) {
+  const auto strip = [](const char* text, int threads) {
+    const auto problem = harness::parse_rearrange(text);
+    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src),
+                              {threads, 256 << 10, 512 << 10})
+        ->strip;
+  };
+  EXPECT_EQ(201, strip("rearrange f32 401x401 perm=1,0", 2));
+  EXPECT_EQ(401, strip("rearrange f32 401x401 perm=1,0", 1));
+  EXPECT_EQ(400, strip("rearrange f32 400x400 perm=1,0", 2));  // whole lines
+}
+
+TEST(RearrangeCosts, PolicyFollowsFromThem) {
+  Costs costs = costs_from_cache(1280 << 10);
+  const Policy usual = policy_from(costs, 2);
+  EXPECT_EQ(2, usual.threads);
+  EXPECT_EQ(256 << 10, usual.bytes_per_thread);
+  EXPECT_EQ(640 << 10, usual.streamed_bytes);
+  EXPECT_EQ(1024, usual.strip);
+  EXPECT_EQ(1024, usual.chunk);
+  EXPECT_EQ(20 << 20, usual.memory_bytes);
+  EXPECT_FALSE(usual.pairs);
+  EXPECT_TRUE(policy_from(costs_from_cache(2 << 20), 2).pairs);
+  costs.region_ns *= 2;     // dearer regions: more bytes for a thread
+  costs.store_pages = 700;  // a smaller TLB: narrower tiles, whole powers of two
+  const Policy other = policy_from(costs, 2);
+  EXPECT_EQ(2 * usual.bytes_per_thread, other.bytes_per_thread);
+  EXPECT_EQ(512, other.strip);
+}
+
+TEST(RearrangeCosts, AbsurdOnesStayWithinLimits) {
+  for (const double region : {0.0, 1e12}) {
+    Costs costs = costs_from_cache(0);
+    costs.region_ns = region;
+    costs.store_pages = region == 0 ? 0 : int64_t{1} << 40;
+    const Policy policy = policy_from(costs, 1);
+    EXPECT_GE(policy.bytes_per_thread, 32 << 10);
+    EXPECT_LE(policy.bytes_per_thread, 1 << 20);
+    EXPECT_GE(policy.strip, 256);
+    EXPECT_LE(policy.strip, max_strip);
+    EXPECT_LE(policy.chunk, max_chunk);
+  }
+}
+
+TEST(RearrangeCosts, MeasuredOnesStayNearTheGuess) {
+  const Costs guess = costs_from_cache(1 << 20), measured = measure_costs(guess);
+  EXPECT_TRUE(measured.measured);
+  EXPECT_GE(measured.streamed_bytes, guess.streamed_bytes / 4);
+  EXPECT_LE(measured.streamed_bytes, guess.streamed_bytes * 8);
+  EXPECT_EQ(0, measured.streamed_bytes % 4096);
+  EXPECT_GE(measured.store_pages, 256);
+  EXPECT_GT(measured.region_ns, 0);
+  EXPECT_GT(measured.bytes_per_ns, 0);
+  EXPECT_NE(std::string::npos, to_string(measured).find("(measured)"));
+}
+
+TEST(RearrangeSchedule, TextsNameTheDecisions) {
+  const auto problem = harness::parse_rearrange("rearrange f32 64x96 perm=1,0");
+  const auto schedule =
+      make_tile_schedule(make_rearrange_plan(problem.dst, problem.src), {1, 1 << 20, 1 << 20});
+  ASSERT_TRUE(schedule);
+  EXPECT_EQ(
+      "outer   none\nrows    64(dst 4, src 384)\ncolumns 96(dst 256, src 4)\n"
+      "1 tasks of 64 rows x 96 columns of 4 bytes, cached, whole lines",
+      to_string(*schedule));
+}
+
+}  // namespace
+}  // namespace infini::cpu

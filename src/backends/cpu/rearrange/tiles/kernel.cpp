@@ -1,0 +1,267 @@
+// The tiled rearrangement: panels of in-register transposes along strips of src.
+#include <algorithm>
+
+#include "backends/cpu/rearrange/kernel.h"
+#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/runtime/parallel.h"
+#include "base/checked.h"
+
+namespace infini::cpu {
+namespace {
+
+using Store = TileSchedule::Store;
+
+constexpr int64_t most_small = 256;  // rows or columns
+
+class Tiles final : public Kernel {
+ public:
+  Tiles(TileSchedule schedule, int64_t bytes, int64_t src_end, int threads, Isa level)
+      : Kernel(bytes),
+        schedule_(std::move(schedule)),
+        kernels_(panel_kernels(level, static_cast<int>(schedule_.word))),
+        level_(level),
+        threads_(threads),
+        src_end_(schedule_.column_count * schedule_.word < lane_bytes ? src_end : 0),
+        strips_(schedule_.strips()),
+        panels_(schedule_.panels()),
+        small_(schedule_.store == Store::cached && threads == 1 &&
+               schedule_.row_count <= most_small && schedule_.column_count <= most_small),
+        uniform_(small_ && kernels_.uniform != nullptr && schedule_.is_uniform()) {}
+
+  const char* candidate() const override { return "tiles"; }
+  std::string schedule() const override {
+    return with_setting(to_string(schedule_), level_, threads_);
+  }
+
+  void execute(char* dst, const char* src) const override {
+    dst += schedule_.dst_offset;
+    src += schedule_.src_offset;
+    if (uniform_) return run_uniform(dst, src);
+    if (small_) return run_small(dst, src);
+    const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
+    parallel_for(
+        schedule_.outer_count * strips_ * panels_, threads, [&](int64_t begin, int64_t end) {
+          if (schedule_.store == Store::cached)
+            return run_direct(kernels_.cached, dst, src, begin, end);
+          const auto address = reinterpret_cast<uintptr_t>(dst);
+          const auto unit = static_cast<uintptr_t>(schedule_.word < 4 ? schedule_.word : 4);
+          if (schedule_.aligned && address % line_bytes == 0)
+            return run_direct(in_pairs(kernels_.paired) ? kernels_.paired : kernels_.streamed, dst,
+                              src, begin, end);
+          if (kernels_.skewed != nullptr && address % unit == 0)
+            return run_skewed(dst, src, begin, end);
+          run_direct(kernels_.cached, dst, src, begin, end);
+        });
+  }
+
+ private:
+  // The end of src, if all bytes before it belong to src and rows are so short that one reads beyond them.
+  const char* readable(const char* src) const { return src_end_ == 0 ? nullptr : src + src_end_; }
+  bool in_pairs(PanelKernel kernel) const { return schedule_.depth == 2 && kernel != nullptr; }
+
+  // Calls body(strip's first column, columns, first row, rows, outer offsets) for a range of panels, as
+  // many of one strip and chunk at a time as the range has.
+  template <class Body>
+  void for_tasks(int64_t begin, int64_t end, Body body) const {
+    const int64_t unit = schedule_.panel_rows(), most = ceil_div(schedule_.chunk, unit);
+    int64_t rest = begin % (strips_ * panels_);
+    int64_t above = rest / (strips_ * most) * most;  // panels in the chunks above
+    rest -= above * strips_;
+    NestCursor outer(schedule_.outer, begin / (strips_ * panels_));
+    while (begin < end) {
+      const int64_t panels = std::min(most, panels_ - above);
+      int64_t strip = rest / panels, panel = rest % panels;
+      for (; strip < strips_ && begin < end; ++strip, panel = 0) {
+        const int64_t taken = std::min(panels - panel, end - begin);
+        const int64_t column = strip * schedule_.strip, row = (above + panel) * unit;
+        body(column, std::min(schedule_.strip, schedule_.column_count - column), row,
+             std::min(taken * unit, schedule_.row_count - row), outer);
+        begin += taken;
+      }
+      rest = 0;
+      above += panels;
+      if (above < panels_) continue;
+      above = 0;
+      outer.advance();
+    }
+  }
+
+  // The dst offsets of a strip's columns, computed again only when the strip changes.
+  struct Columns {
+    void want(const TileSchedule& schedule, int64_t first, int64_t count) {
+      if (first == first_) return;
+      OffsetCursor<&Loop::dst_step>(schedule.columns, first).take(dst, count);
+      first_ = first;
+    }
+    int64_t first_ = -1;
+    int64_t dst[max_strip];
+  };
+
+  void run_uniform(char* dst, const char* src) const {
+    const Loop again = schedule_.outer.empty() ? Loop{1, 0, 0} : schedule_.outer.back();
+    Tile tile{dst,
+              src,
+              schedule_.row_count,
+              schedule_.column_count,
+              schedule_.rows[0].src_step,
+              schedule_.columns[0].dst_step,
+              again.extent,
+              again.dst_step,
+              again.src_step};
+    if (schedule_.outer_count == again.extent) return kernels_.uniform(tile);
+    NestCursor outer(schedule_.outer, 0);
+    for (int64_t i = 0; i < schedule_.outer_count; i += again.extent) {
+      tile.dst = dst + outer.dst;
+      tile.src = src + outer.src;
+      kernels_.uniform(tile);
+      outer.skip_innermost();
+    }
+  }
+
+  // Small tensors, for which counting tasks and offsets would cost as much as moving.
+  void run_small(char* dst, const char* src) const {
+    Panel panel{};
+    panel.columns = schedule_.column_count;
+    if (schedule_.rows.size() == 1 && schedule_.columns.size() == 1) {
+      panel.column_step = schedule_.columns[0].dst_step;
+      panel.row_step = schedule_.rows[0].src_step;
+      return run_nest(panel, dst, src, nullptr);
+    }
+    const int64_t unit = line_bytes / schedule_.word, rows = schedule_.row_count;
+    int64_t dst_of_column[most_small], src_of_row[most_small + line_bytes];
+    OffsetCursor<&Loop::dst_step>(schedule_.columns, 0).take(dst_of_column, schedule_.column_count);
+    OffsetCursor<&Loop::src_step>(schedule_.rows, 0).take(src_of_row, rows);
+    for (int64_t i = rows; i % unit != 0; ++i) src_of_row[i] = src_of_row[rows - 1];
+    panel.dst_of_column = dst_of_column;
+    run_nest(panel, dst, src, src_of_row);
+  }
+  void run_nest(Panel panel, char* dst, const char* src, const int64_t* src_of_row) const {
+    const int64_t unit = line_bytes / schedule_.word, rows = schedule_.row_count;
+    NestCursor outer(schedule_.outer, 0);
+    for (int64_t i = 0; i < schedule_.outer_count; ++i, outer.advance()) {
+      for (int64_t row = 0; row < rows; row += unit) {
+        // The last panel overlaps its neighbour rather than be a narrow one.
+        const int64_t first = row + unit > rows && rows > unit ? rows - unit : row;
+        panel.dst = dst + outer.dst + first * schedule_.word;
+        panel.src = src + outer.src + first * panel.row_step;
+        panel.src_of_row = src_of_row == nullptr ? nullptr : src_of_row + first;
+        panel.rows = static_cast<int>(std::min(unit, rows - first));
+        kernels_.cached(panel);
+      }
+    }
+  }
+
+  // One task: panel after panel down the rows, the lines of the next ones being fetched meanwhile. Short rows are
+  // read on up to `readable`, if that is known.
+  void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows,
+                  const char* readable = nullptr) const {
+    const int64_t depth = kernel == kernels_.paired || kernel == kernels_.skewed_pairs ? 2 : 1,
+                  unit = depth * line_bytes / schedule_.word;
+    const int64_t panels = ceil_div(rows, unit);
+    const bool fetches = schedule_.store != Store::cached;
+    int64_t offsets[3][2 * line_bytes];  // of panel i in i % 3
+    OffsetCursor<&Loop::src_step> cursor(schedule_.rows, row);
+    const auto take = [&](int64_t i) {
+      take_rows(cursor, offsets[i % 3], std::min(unit, rows - i * unit), unit);
+    };
+    for (int64_t i = 0; i < std::min<int64_t>(panels, 2); ++i) take(i);
+    for (int64_t i = 0; i < panels; ++i) {
+      if (i + 2 < panels) take(i + 2);
+      panel.rows = static_cast<int>(std::min(unit, rows - i * unit));
+      panel.first = row + i == 0;
+      panel.last = row + rows == schedule_.row_count && i + 1 == panels;
+      panel.src_of_row = offsets[i % 3];
+      if (readable != nullptr)
+        panel.reads_on =
+            panel.src + *std::max_element(offsets[i % 3], offsets[i % 3] + unit) + lane_bytes <=
+            readable;
+      panel.next_of_row = fetches && i + 1 < panels ? offsets[(i + 1) % 3] : nullptr;
+      panel.after_of_row = fetches && i + 2 < panels ? offsets[(i + 2) % 3] : nullptr;
+      kernel(panel);
+      panel.dst += depth * line_bytes;
+    }
+  }
+  // A panel's offsets, the last one repeated until there are `all` of them.
+  static void take_rows(OffsetCursor<&Loop::src_step>& cursor, int64_t* offsets, int64_t rows,
+                        int64_t all) {
+    cursor.take(offsets, rows);
+    for (int64_t i = rows; i < all; ++i) offsets[i] = offsets[rows - 1];
+  }
+
+  void run_direct(PanelKernel kernel, char* dst, const char* src, int64_t begin,
+                  int64_t end) const {
+    Columns columns;
+    Stage stage;
+    for_tasks(
+        begin, end,
+        [&](int64_t column, int64_t count, int64_t row, int64_t rows, const NestCursor& outer) {
+          columns.want(schedule_, column, count);
+          Panel panel{};
+          panel.dst = dst + outer.dst + row * schedule_.word;
+          panel.dst_of_column = columns.dst;
+          panel.src = src + outer.src + column * schedule_.word;
+          panel.columns = count;
+          panel.stage = &stage;
+          panel.soon = schedule_.soon;
+          stage.ready = false;
+          run_panels(kernel, panel, row, rows, readable(src));
+        });
+    if (kernel != kernels_.cached) streaming_fence();
+  }
+
+  // Lines that do not begin with a panel belong to the walk in which they end: it reads the panel above
+  // its first one, too, and no line is written in two halves.
+  void run_skewed(char* dst, const char* src, int64_t begin, int64_t end) const {
+    alignas(line_bytes) char carry[max_strip * line_bytes];
+    const int64_t unit = line_bytes / schedule_.word;
+    const PanelKernel kernel =
+        in_pairs(kernels_.skewed_pairs) ? kernels_.skewed_pairs : kernels_.skewed;
+    Columns columns;
+    Stage stage;
+    for_tasks(
+        begin, end,
+        [&](int64_t column, int64_t count, int64_t row, int64_t rows, const NestCursor& outer) {
+          columns.want(schedule_, column, count);
+          Panel panel{};
+          panel.dst = dst + outer.dst + row * schedule_.word;
+          panel.dst_of_column = columns.dst;
+          panel.src = src + outer.src + column * schedule_.word;
+          panel.columns = count;
+          panel.stage = &stage;
+          panel.soon = schedule_.soon;
+          stage.ready = false;
+          panel.carry = carry;
+          if (row > 0) {
+            Panel above = panel;
+            above.unwritten = true;
+            run_panels(kernels_.skewed, above, row - unit, unit);
+          }
+          run_panels(kernel, panel, row, rows, readable(src));
+        });
+    streaming_fence();
+  }
+
+  TileSchedule schedule_;
+  PanelKernels kernels_;
+  Isa level_;
+  int threads_;
+  int64_t src_end_;          // of a dense src with short rows, from its first element on; else 0
+  int64_t strips_, panels_;  // panels: of all rows
+  bool small_, uniform_;
+};
+
+}  // namespace
+
+std::unique_ptr<RearrangeKernel> make_tiles(const RearrangePlan& plan, const Policy& policy) {
+  auto schedule = make_tile_schedule(plan, policy);
+  if (!schedule) return nullptr;
+  const int64_t bytes = moved_bytes(plan);
+  const ByteRange src = src_range(plan);
+  const int64_t src_end = src.end - src.begin == bytes && distinct_source_bytes(plan) == bytes
+                              ? src.end - schedule->src_offset
+                              : 0;
+  return std::make_unique<Tiles>(std::move(*schedule), bytes, src_end, threads_for(bytes, policy),
+                                 isa());
+}
+
+}  // namespace infini::cpu

@@ -1,0 +1,70 @@
+// The shift kernel: runs a shift schedule.
+#pragma once
+
+#include "backends/gpu/rearrange/shift/schedule.h"
+#include "backends/gpu/rearrange/words.cuh"
+
+namespace infini::gpu {
+
+template <int unit>
+__device__ void load_images(const ShiftSchedule& s, const ShiftRow* rows, uint32_t count,
+                            uint4* images, const char* src) {
+  for (uint32_t i = threadIdx.x; i < count * s.image_vectors.divisor; i += shift_threads) {
+    const uint32_t number = divide(i, s.image_vectors);
+    const ShiftRow row = rows[number];
+    const auto vector = static_cast<int32_t>(i - number * s.image_vectors.divisor);
+    const int32_t at = vector * vector_bytes - image_lead(row, reinterpret_cast<uintptr_t>(src));
+    if (!has_some(row, at)) continue;
+    if (has_all(row, at) || vector_inside(s, row.from + at)) {
+      stage_vector(images + i, src + row.from + at);
+    } else {
+      auto* to = reinterpret_cast<unsigned char*>(images + i);
+      for (int k = 0; k < vector_bytes; k += unit)
+        if (at + k >= row.begin && at + k < row.end)
+          store_word<unit>(to + k, load_word<unit>(src + row.from + at + k));
+    }
+  }
+}
+
+template <int unit>
+__device__ void store_shifted(const ShiftSchedule& s, const ShiftRow* rows, uint32_t count,
+                              const uint4* images, char* dst, const char* src) {
+  for (uint32_t i = threadIdx.x; i < count * s.vectors.divisor; i += shift_threads) {
+    const uint32_t number = divide(i, s.vectors), vector = i - number * s.vectors.divisor;
+    const ShiftRow row = rows[number];
+    const auto at = static_cast<int32_t>(vector) * vector_bytes;
+    if (!has_some(row, at)) continue;
+    const int32_t lead = image_lead(row, reinterpret_cast<uintptr_t>(src));
+    const uint4* image = images + number * s.image_vectors.divisor + vector + lead / vector_bytes;
+    const Vector value =
+        shift_together(load_vector(image), load_vector(image + 1), lead % vector_bytes);
+    char* to = dst + row.to + at;
+    if (has_all(row, at)) {
+      store_vector(to, value);
+    } else {
+#pragma unroll
+      for (int k = 0; k < vector_bytes / unit; ++k)
+        if (at + k * unit >= row.begin && at + k * unit < row.end)
+          store_word<unit>(to + k * unit, value.template get<unit>(k));
+    }
+  }
+}
+
+template <int unit>
+__global__ void __launch_bounds__(shift_threads, resident_blocks(6, shift_threads))
+    move_shifted(const __grid_constant__ ShiftSchedule s, char* dst, const char* src) {
+  const ShiftBlock block = place_shift(s, blockIdx.x);
+  auto* images = reinterpret_cast<uint4*>(shared_memory());
+  auto* rows = reinterpret_cast<ShiftRow*>(images + s.rows_per_block * s.image_vectors.divisor);
+  if (threadIdx.x < block.rows)
+    rows[threadIdx.x] = place_shift_row(s, block.first_row + threadIdx.x, block.skipped,
+                                        reinterpret_cast<uintptr_t>(dst));
+  __syncthreads();
+  wait_for_predecessor();
+  load_images<unit>(s, rows, block.rows, images, src);
+  stage_wait();
+  __syncthreads();
+  store_shifted<unit>(s, rows, block.rows, images, dst, src);
+}
+
+}  // namespace infini::gpu

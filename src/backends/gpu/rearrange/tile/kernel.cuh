@@ -1,0 +1,251 @@
+// The tile kernel: runs a tile schedule, one block per tile.
+#pragma once
+
+#include "backends/gpu/rearrange/tile/schedule.h"
+#include "backends/gpu/rearrange/words.cuh"
+
+namespace infini::gpu {
+
+// Copies one vector of a row's image; at the ends of the source only what belongs to the row.
+template <int unit>
+__device__ void load_edge(const TileSchedule& s, unsigned char* to, const char* from,
+                          const char* src, int32_t begin, int32_t end) {
+  if (from >= src + s.src_begin && from + vector_bytes <= src + s.src_end) {
+    stage_vector(to, from, s.whole_lines != 0);
+  } else {
+    for (int k = 0; k < vector_bytes; k += unit)
+      if (k >= begin && k < end) store_word<unit>(to + k, load_word<unit>(from + k));
+  }
+}
+
+// Copies the tile's rows into their images.
+template <int unit>
+__device__ void load_rows(const TileSchedule& s, const TilePlace& place, const char* src,
+                          unsigned char* images) {
+  const char* first = src + place.src - place.below;
+  const int origin = misalignment(first);
+  // Inside the source whole vectors may be read wherever a row begins and ends.
+  const bool inside =
+      place.src - place.below + s.rows_low - vector_bytes >= s.src_begin &&
+      place.src - place.below + s.rows_high + place.row_bytes + vector_bytes <= s.src_end;
+  const FastDivisor& lanes = s.row_lanes[!s.rows_even || origin != 0];
+  const ThreadPlace thread = place_thread(threadIdx.x, lanes);
+  const uint32_t row_threads = divide(tile_threads, lanes);
+  if (thread.run >= row_threads) return;
+  const auto lane = static_cast<int32_t>(thread.vector) * vector_bytes;
+  const auto stride = static_cast<int32_t>(lanes.divisor) * vector_bytes;
+  for (uint32_t number = thread.run; number < place.rows; number += row_threads) {
+    const WalkPlace row = place_row_image(s, number);
+    const char* start = first + row.step;
+    unsigned char* to = images + origin + row.image;
+    for (int32_t at = lane - misalignment(start); at < place.row_bytes; at += stride) {
+      if (inside)
+        stage_vector(to + at, start + at, s.whole_lines != 0);
+      else
+        load_edge<unit>(s, to + at, start + at, src, -at, place.row_bytes - at);
+    }
+  }
+}
+
+// Writes down where the first positions of a run are found, whatever the loops they are made of.
+inline __device__ void make_table(const TileSchedule& s, int32_t* table) {
+  for (uint32_t i = threadIdx.x; i < s.table_units; i += tile_threads)
+    table[i] = position_image(s, table_position(s, i));
+}
+
+// What the walks that store share.
+template <int unit>
+struct TileStore {
+  static constexpr int units = vector_bytes / unit;
+  const TileSchedule& s;
+  const TilePlace& place;
+  char* dst;                  // of the tile
+  const unsigned char* from;  // where the images have the tile's first element
+  const int32_t* table;       // of positions
+
+  __device__ TileStore(const TileSchedule& schedule, const TilePlace& tile, char* base,
+                       const char* src, const unsigned char* images)
+      : s(schedule),
+        place(tile),
+        dst(base + tile.dst),
+        from(images + misalignment(src + tile.src - tile.below) + tile.below),
+        table(reinterpret_cast<const int32_t*>(images + schedule.table_at)) {}
+
+  // Gathers the vector that begins at position `first` of a run, and stores it; offset(k) is where
+  // unit k is found, offset.again(k) says the same for a k that is not known when this is compiled.
+  template <class Offset>
+  __device__ void gather(char* run, int32_t first, const unsigned char* images,
+                         const Offset& offset) const {
+    char* to = run + static_cast<int64_t>(first) * unit;
+    if (first >= 0 && first + units <= place.run_units) {
+      Vector value;
+#pragma unroll
+      for (int k = 0; k < units; ++k) value.put<unit>(k, load_word<unit>(images + offset(k)));
+      store_vector(to, value);
+#pragma unroll 1
+      for (int i = 1; i < place.repeats; ++i) store_vector(to += s.repeat_step, value);
+    } else {
+      gather_part(to, first, images, offset);
+    }
+  }
+
+  // The units of a partial vector, one by one: of many units seldom, and in few instructions.
+  template <class Offset>
+  __device__ void gather_part(char* to, int32_t first, const unsigned char* images,
+                              const Offset& offset) const {
+    const int32_t left = place.run_units - first;
+    const int begin = first < 0 ? -first : 0, end = left < units ? left : units;
+    if constexpr (units <= 8) {
+      Vector value{};
+#pragma unroll
+      for (int k = 0; k < units; ++k)
+        if (k >= begin && k < end) value.put<unit>(k, load_word<unit>(images + offset(k)));
+#pragma unroll 1
+      for (int i = 0; i < place.repeats; ++i, to += s.repeat_step)
+#pragma unroll
+        for (int k = 0; k < units; ++k)
+          if (k >= begin && k < end) store_word<unit>(to + k * unit, value.template get<unit>(k));
+    } else {
+#pragma unroll 1
+      for (int k = begin; k < end; ++k) {
+        const Word<unit> value = load_word<unit>(images + offset.again(k));
+#pragma unroll 1
+        for (int i = 0; i < place.repeats; ++i)
+          store_word<unit>(to + i * s.repeat_step + k * unit, value);
+      }
+    }
+  }
+
+  // All vectors of one thread, which stand at the same places of their periods.
+  template <class Offset>
+  __device__ void gather_all(const ThreadPlace& thread, int32_t first, int32_t moved,
+                             const Offset& offset) const {
+    const auto stride = static_cast<int32_t>(s.lanes.divisor) * units;
+    if (s.runs_depth > 1) {
+      for (uint32_t r = thread.run; r < place.runs; r += s.run_threads) {
+        const WalkPlace run = place_run(s, r);
+        int32_t image = moved + run.image;
+        for (int32_t at = first; at < place.run_units; at += stride, image += s.lanes_image)
+          gather(dst + run.step, at, from + image, offset);
+      }
+      return;
+    }
+    const int64_t step = s.many[0].step * s.run_threads;
+    const int32_t run_image = s.many[0].image * static_cast<int32_t>(s.run_threads);
+    const int32_t begin = moved + s.many[0].image * static_cast<int32_t>(thread.run);
+    char* run = dst + s.many[0].step * thread.run;
+    const unsigned char* images = from + begin;
+    for (uint32_t r = thread.run; r < place.runs;
+         r += s.run_threads, run += step, images += run_image) {
+      const unsigned char* image = images;
+      for (int32_t at = first; at < place.run_units; at += stride, image += s.lanes_image)
+        gather(run, at, image, offset);
+    }
+  }
+
+  struct Linear {
+    int32_t step;
+    __device__ int32_t operator()(int k) const { return k * step; }
+    __device__ int32_t again(int k) const { return k * step; }
+  };
+
+  // Looked up in the table, once for all vectors that use them.
+  struct LookedUp {
+    int32_t offset[units];
+    const int32_t* entries;
+    int32_t image;
+    __device__ LookedUp(const TileStore& store, int32_t first) {
+      const PreparedVector at = find_vector(store.s, first);
+      entries = store.table + at.entry;
+      image = at.image;
+#pragma unroll
+      for (int k = 0; k < units; ++k) offset[k] = entries[k] + image;
+    }
+    __device__ int32_t operator()(int k) const { return offset[k]; }
+    __device__ int32_t again(int k) const { return entries[k] + image; }
+  };
+
+  __device__ void linear(const ThreadPlace& thread) const {
+    gather_all(thread, static_cast<int32_t>(thread.vector) * units,
+               static_cast<int32_t>(thread.vector) * s.period_image, Linear{s.unit_image});
+  }
+
+  __device__ void prepared(const ThreadPlace& thread) const {
+    const int lead = misalignment(dst + place_run(s, thread.run).step) / unit;
+    const int32_t first = static_cast<int32_t>(thread.vector) * units - lead;
+    if (first < place.run_units) gather_all(thread, first, 0, LookedUp(*this, first));
+  }
+
+  __device__ void each() const {
+    const uint32_t count = place.runs * s.lanes.divisor;
+    for (uint32_t i = threadIdx.x; i < count; i += tile_threads) {
+      const ThreadPlace item = place_thread(s, i);
+      const WalkPlace run = place_run(s, item.run);
+      const int lead = misalignment(dst + run.step) / unit;
+      const int32_t first = static_cast<int32_t>(item.vector) * units - lead;
+      if (first < place.run_units)
+        gather(dst + run.step, first, from + run.image, LookedUp(*this, first));
+    }
+  }
+
+  // Words of 4 bytes hold 4 / unit neighbouring runs: their units are sorted in registers.
+  __device__ void columns(const ThreadPlace& thread) const {
+    constexpr int runs = 4 / unit;
+    int32_t moved = static_cast<int32_t>(thread.vector) * s.period_image;
+    for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
+         first += static_cast<int32_t>(s.lanes.divisor) * units, moved += s.lanes_image)
+      for (uint32_t r = thread.run * runs; r < place.runs; r += s.run_threads * runs) {
+        char* run = dst + r * s.many[0].step;
+        const unsigned char* images = from + moved + static_cast<int32_t>(r) * unit;
+        if (first + units <= place.run_units) {
+          sort_columns(run + static_cast<int64_t>(first) * unit, images);
+        } else {
+          for (int n = 0; n < runs; ++n)
+            gather(run + n * s.many[0].step, first, images + n * unit, Linear{s.unit_image});
+        }
+      }
+  }
+
+  __device__ void sort_columns(char* to, const unsigned char* images) const {
+    constexpr int runs = 4 / unit;
+    Vector values[runs];
+#pragma unroll
+    for (int word = 0; word < 4; ++word) {
+      uint32_t column[runs];
+#pragma unroll
+      for (int k = 0; k < runs; ++k)
+        column[k] = load_word<4>(images + (word * runs + k) * s.unit_image);
+      transpose_units<unit>(column);
+#pragma unroll
+      for (int r = 0; r < runs; ++r) values[r].word[word] = column[r];
+    }
+#pragma unroll
+    for (int r = 0; r < runs; ++r) store_vector(to + r * s.many[0].step, values[r]);
+  }
+};
+
+template <int unit, Gather gather>
+__global__ void __launch_bounds__(tile_threads,
+                                  resident_blocks(gather <= Gather::prepared && unit < 4 ? 4 : 5,
+                                                  tile_threads))
+    move_tiles(const __grid_constant__ TileSchedule s, char* dst, const char* src) {
+  unsigned char* images = shared_memory();
+  const TilePlace place = place_tile(s, blockIdx.x);
+  wait_for_predecessor();
+  load_rows<unit>(s, place, src, images);
+  if constexpr (gather <= Gather::prepared)
+    make_table(s, reinterpret_cast<int32_t*>(images + s.table_at));
+  stage_wait();
+  __syncthreads();
+  const TileStore<unit> store(s, place, dst, src, images);
+  const ThreadPlace thread = place_thread(s, threadIdx.x);
+  if constexpr (gather == Gather::each) {
+    store.each();
+  } else if (thread.run < s.run_threads) {
+    if constexpr (gather == Gather::prepared) store.prepared(thread);
+    if constexpr (gather == Gather::linear) store.linear(thread);
+    if constexpr (gather == Gather::columns) store.columns(thread);
+  }
+}
+
+}  // namespace infini::gpu

@@ -1,0 +1,51 @@
+// The shape of a tile: how much of each loop one block takes. The first half of making a schedule.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/gpu/rearrange/unit_nest.h"
+
+namespace infini::gpu {
+
+// What schedules need to know of a device.
+struct DeviceModel {
+  int tile_bytes = 16384;    // bytes that one block moves, about
+  int shared_bytes = 32768;  // shared memory that one block may use
+  int many_tiles = 4096;     // so many that the last ones of a launch do not matter
+  int warp_threads = 32;     // threads that access memory together: a power of two from 32 to 128
+};
+
+struct TileShape {
+  int64_t take[max_rank + 1];  // extent of each loop inside the tile
+  bool in_run[max_rank + 1];   // part of the D chain: together one contiguous run in dst
+  bool in_row[max_rank + 1];   // part of the S chain: together one dense stretch of src
+  int run_order[max_rank + 1], row_order[max_rank + 1];  // the chains, innermost first
+  int run_length, row_length;
+  int stack;            // a loop of which a tile holds several steps beside each other, or -1
+  int repeat;           // a loop that src does not know, of which every run is written; or -1
+  int64_t run_units;    // positions in a run
+  int64_t row_bytes;    // bytes from a row's first to past its last
+  int64_t reach_bytes;  // row_bytes before demote_row_loops: what lies together in src
+  int64_t units;        // units in the tile, each counted once
+};
+
+// The loops that src knows, smallest step first.
+struct SrcOrder {
+  int loops[max_rank + 1];
+  int count = 0;
+  explicit SrcOrder(const UnitNest& nest);
+};
+
+// Grows the chains until the run has run_bytes and the row row_bytes, or the chains end.
+TileShape grow_tile(const UnitNest& nest, const SrcOrder& order, int64_t run_bytes,
+                    int64_t row_bytes);
+
+// Takes several steps of the innermost loop that the tile has none of, as many as divide it and fit
+// into `most_units`: what a block prepares serves them all. False when there are none.
+bool stack_tiles(const UnitNest& nest, TileShape& shape, int64_t most_units);
+
+// Takes the outermost loop of the S chain out of it when it is in the D chain too: the tile stays
+// the same, but its steps become rows of the image, which can be skewed over the banks.
+bool demote_row_loop(const UnitNest& nest, TileShape& shape);
+
+}  // namespace infini::gpu

@@ -1,0 +1,50 @@
+// Gemm on NVIDIA GPUs: what its candidates share.
+#pragma once
+
+#include <memory>
+
+#include "backends/gpu/gemm/gemm.h"
+#include "contract/backend.h"
+#include "plan/gemm_operand.h"
+
+namespace infini::nvidia {
+
+struct GemmContext {
+  gpu::GpuDevice& device;
+  GemmOptions options;
+};
+
+// The chip's compute capability, 10·major + minor; 0 when it does not say.
+int capability(const gpu::GpuDevice& device);
+
+// The candidates in order of preference, see gemm.cpp.
+bool ring_pays(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_ring(const GemmContext&, const GemmPlan& plan);
+bool weights_pay(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_weights(const GemmContext&, const GemmPlan& plan);
+bool boxes_pay(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_boxes(const GemmContext&, const GemmPlan& plan);
+bool small_pays(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_small(const GemmContext&, const GemmPlan& plan);
+bool stream_pays(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_stream(const GemmContext&, const GemmPlan& plan);
+bool padding_pays(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_padded(const GemmContext&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_lt(const GemmContext&, const GemmPlan& plan);
+
+// cuBLASLt alone, on padded copies or not, with this much memory for itself.
+std::unique_ptr<GemmKernel> make_bare_lt(const GemmContext&, const GemmPlan& plan, bool pad,
+                                         size_t most_workspace);
+// cuBLASLt rounds alpha·A·B to a 16-bit C before it adds beta·C. This runs `direct` where beta is 0
+// and goes through f32 sums in the workspace where it is not, so that C is rounded once.
+std::unique_ptr<GemmKernel> round_once(const GemmContext&, const GemmPlan& plan, bool pad,
+                                       std::unique_ptr<GemmKernel> direct);
+
+// Whether `ring` takes less time than that, where it would not pay with a beta of 0.
+bool ring_adds(const GemmContext&, const GemmPlan& plan);
+
+// For the backend's table.
+std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,
+                                      const GemmOptions& options);
+
+}  // namespace infini::nvidia

@@ -1,0 +1,102 @@
+// Graphs: recording operators, making programs of them, giving them other tensors.
+#include "infinicore/graph/graph.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tensor/graph/graph_impl.h"
+#include "tensor/graph/rebind.h"
+#include "tensor/thread_state.h"
+
+namespace infinicore::graph {
+
+using namespace detail;
+
+GraphOperator::~GraphOperator() = default;
+std::string GraphOperator::describe() const { return "an operator of the client's own"; }
+
+Graph::Graph(std::unique_ptr<Recording> recording)
+    : impl_(std::make_unique<Impl>(std::move(recording->operators))) {}
+Graph::~Graph() = default;
+
+std::size_t Graph::size() const { return impl_->operators.size(); }
+void Graph::run() const { impl_->run(); }
+std::string Graph::describe() const { return impl_->describe(); }
+
+void Graph::rebind(const Tensor& from, const Tensor& to) { rebind({{from, to}}); }
+
+void Graph::rebind(const std::vector<std::pair<Tensor, Tensor>>& changes) {
+  impl_->rebind(changes);
+}
+
+Graph::Impl::Impl(Operators recorded) : operators(std::move(recorded)) {
+  const char* wish = std::getenv("INFINI_READ_THROUGH");
+  read_through = wish == nullptr || std::strcmp(wish, "0") != 0;
+  if (read_through) hidden = hidden_memories(operators);
+  make_program();
+  program->prepare();
+}
+
+// What may be read through and what runs side by side is found anew from where the tensors lie now.
+void Graph::Impl::make_program() {
+  auto made = std::make_unique<Program>(read_through ? read_through_copies(operators, hidden)
+                                                     : take_as_recorded(operators));
+  made->take_over();
+  program = std::move(made);
+}
+
+void Graph::Impl::rebind(const std::vector<std::pair<Tensor, Tensor>>& changes) {
+  std::vector<Step*> steps;
+  for (const auto& op : operators)
+    if (Step* step = op->step()) steps.push_back(step);
+  auto before = detail::rebind(steps, changes);
+  try {
+    make_program();
+  } catch (...) {
+    for (size_t i = steps.size(); i-- > 0;) steps[i]->swap_operands(before[i]);
+    throw;
+  }
+}
+
+void Graph::Impl::run() {
+  infini::require(!this_thread().recording, INFINI_STATUS_BAD_PARAM,
+                  "this thread is recording; a graph cannot be run inside a recording");
+  program->run();
+}
+
+std::string Graph::Impl::describe() const {
+  return "graph of " + counted(operators.size(), "operator") + " in " + program->describe();
+}
+
+}  // namespace infinicore::graph
+
+namespace infinicore::context {
+
+using detail::this_thread;
+using infini::require;
+
+bool isGraphRecording() { return this_thread().recording != nullptr; }
+
+void startGraphRecording() {
+  require(!isGraphRecording(), INFINI_STATUS_BAD_PARAM,
+          "this thread is recording already; stop or cancel that recording first");
+  this_thread().recording = std::make_unique<detail::Recording>();
+}
+
+void addGraphOperator(std::shared_ptr<graph::GraphOperator> op) {
+  require(isGraphRecording(), INFINI_STATUS_BAD_PARAM, "this thread is not recording");
+  require(op != nullptr, INFINI_STATUS_NULL_POINTER, "op is NULL");
+  this_thread().recording->operators.push_back(std::move(op));
+}
+
+std::shared_ptr<graph::Graph> stopGraphRecording() {
+  require(isGraphRecording(), INFINI_STATUS_BAD_PARAM, "this thread is not recording");
+  return std::make_shared<graph::Graph>(std::move(this_thread().recording));
+}
+
+void cancelGraphRecording() {
+  require(isGraphRecording(), INFINI_STATUS_BAD_PARAM, "this thread is not recording");
+  this_thread().recording.reset();
+}
+
+}  // namespace infinicore::context

@@ -1,0 +1,168 @@
+// Filling tensors and copying them between devices.
+#include "tensor/op/copy.h"
+
+#include <cstring>
+#include <ostream>
+
+#include "base/float_formats.h"
+#include "infinicore/ops/rearrange.hpp"
+#include "tensor/graph/step.h"
+#include "tensor/thread_state.h"
+
+namespace infinicore {
+namespace detail {
+namespace {
+
+using infini::require;
+
+class ZeroStep : public Step {
+ public:
+  explicit ZeroStep(const Tensor& tensor)
+      : Step(tensor->memory()->place(), {tensor}), bytes_(tensor->nbytes()) {}
+  void run(void* stream) const override {
+    if (bytes_ == 0) return;
+    place().device.make_current();
+    place().device.set_async(data(0), 0, bytes_, stream);
+  }
+  std::string describe() const override { return "zero " + operands()[0]->info(); }
+
+ private:
+  size_t bytes_;
+};
+
+// Copies contiguous bytes between two devices and returns when they have arrived: host memory may
+// change right after, and no vendor's stream orders another vendor's work.
+class TransferStep : public Step {
+ public:
+  TransferStep(const Tensor& dst, const Tensor& src)
+      : Step(dst->memory()->place(), {dst, src}),
+        src_place_(src->memory()->place()),
+        bytes_(dst->nbytes()) {}
+
+  void run(void* stream) const override {
+    if (bytes_ == 0) return;
+    void* src_stream = this_thread().stream(src_place_);
+    if (src_place_.device.kind() == INFINI_DEVICE_CPU) return push(data(1), stream);
+    if (place().device.kind() == INFINI_DEVICE_CPU) return pull(data(0), src_stream);
+    if (place().device.kind() == src_place_.device.kind() && from_peer(stream, src_stream)) return;
+    const Memory host(src_place_, src_place_.pinned, bytes_, src_stream);
+    pull(host.data(), src_stream);
+    push(host.data(), stream);
+  }
+  std::string describe() const override {
+    return "copy " + operands()[0]->info() + " <- " + operands()[1]->info();
+  }
+  bool can_capture() const override { return false; }
+
+ private:
+  bool from_peer(void* stream, void* src_stream) const {
+    src_place_.device.make_current();
+    src_place_.device.synchronize_stream(src_stream);
+    place().device.make_current();
+    place().device.synchronize_stream(stream);
+    return place().device.copy_from_peer(data(0), src_place_.device, data(1), bytes_);
+  }
+  void push(const void* host, void* stream) const {
+    copy(place().device, data(0), host, INFINIRT_MEMCPY_H2D, stream);
+  }
+  void pull(void* host, void* stream) const {
+    copy(src_place_.device, host, data(1), INFINIRT_MEMCPY_D2H, stream);
+  }
+  void copy(infini::Device& device, void* dst, const void* src, infinirtMemcpyKind_t kind,
+            void* stream) const {
+    device.make_current();
+    device.copy_async(dst, src, bytes_, kind, stream);
+    device.synchronize_stream(stream);
+  }
+
+  infini::Place& src_place_;
+  size_t bytes_;
+};
+
+template <class Word>
+void store(std::byte* to, Word word) {
+  std::memcpy(to, &word, sizeof word);
+}
+
+void write_one(std::byte* to, DataType dtype) {
+  std::memset(to, 0, dsize(dtype));
+  switch (dtype) {
+    case DataType::F8: return store(to, infini::f8_from_f32(1));
+    case DataType::C16: return store(to, infini::f8_from_f32(1));  // real part; the other stays 0
+    case DataType::F16:
+    case DataType::C32: return store(to, infini::f16_from_f32(1));
+    case DataType::BF16: return store(to, infini::bf16_from_f32(1));
+    case DataType::F32:
+    case DataType::C64: return store(to, 1.0f);
+    case DataType::F64:
+    case DataType::C128: return store(to, 1.0);
+    default: return store(to, uint8_t{1});  // whole numbers, lowest byte first
+  }
+}
+
+}  // namespace
+
+void fill_with_zero_bytes(const Tensor& tensor) {
+  record_or_run(std::make_unique<ZeroStep>(tensor));
+}
+
+Tensor scalar_one(DataType dtype, const Device& device) {
+  Tensor one = Tensor::empty({}, dtype, Device::cpu());
+  write_one(one->data(), dtype);
+  const RunNow now;
+  return one->to(device);
+}
+
+Tensor broadcast_to(const Tensor& src, const Shape& shape) {
+  const auto& from = TensorAccess::impl(src, "src");
+  if (from.shape() == shape) return src;
+  const size_t rank = shape.size(), own = from.ndim();
+  Strides strides(rank, 0);
+  bool fits = own <= rank;
+  for (size_t i = 0; fits && i < own; ++i) {
+    const Size extent = from.shape()[i], wanted = shape[rank - own + i];
+    fits = extent == wanted || extent == 1;
+    if (extent == wanted) strides[rank - own + i] = from.strides()[i];
+  }
+  require(fits, INFINI_STATUS_BAD_TENSOR_SHAPE, "shape ", text(from.shape()),
+          " cannot be broadcast to ", text(shape));
+  infini::make_layout(static_cast<infiniDtype_t>(from.dtype()), rank, shape.data(),
+                      strides.data());  // or throws
+  return TensorAccess::make(shape, std::move(strides), from.dtype(), from.memory(),
+                            const_cast<std::byte*>(from.data()));
+}
+
+}  // namespace detail
+
+using namespace detail;
+
+Tensor TensorImpl::broadcast_to(const Shape& shape) const {
+  return detail::broadcast_to(TensorAccess::self(*this), shape);
+}
+
+void TensorImpl::copy_from(const Tensor& source) {
+  const TensorImpl& src = TensorAccess::impl(source, "src");
+  require(dtype_ == src.dtype(), INFINI_STATUS_BAD_TENSOR_DTYPE, "copy of ", src.dtype(), " to ",
+          dtype_, "; both sides must have one dtype");
+  const Tensor self = TensorAccess::self(*this);
+  const Tensor spread = detail::broadcast_to(source, shape_);
+  infini::Place& place = memory_->place();
+  if (&place == &src.memory()->place()) return op::rearrange_(self, spread);
+  const Tensor dense = source->contiguous();
+  if (contiguous_ && shape_ == src.shape())
+    return record_or_run(std::make_unique<TransferStep>(self, dense));
+  const Tensor arrived = empty_at(place, src.shape(), dtype_);
+  record_or_run(std::make_unique<TransferStep>(arrived, dense));
+  op::rearrange_(self, detail::broadcast_to(arrived, shape_));
+}
+
+Tensor TensorImpl::to(const Device& device) const {
+  infini::Place& place = detail::place_of(device);
+  const Tensor self = TensorAccess::self(*this);
+  if (&place == &memory_->place()) return self;
+  Tensor copy = empty_at(place, shape_, dtype_);
+  copy->copy_from(self);
+  return copy;
+}
+
+}  // namespace infinicore
