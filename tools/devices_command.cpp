@@ -3,6 +3,7 @@
 
 #include "base/device_kind.h"
 #include "infinirt.h"
+#include "runtime/module_folders.h"
 #include "runtime/registry.h"
 #include "tools/arguments.h"
 
@@ -23,6 +24,16 @@ void print_devices(infiniDevice_t kind, int count) {
   }
 }
 
+// Where modules would come from, and what of that was not followed.
+void print_module_folders() {
+  const auto& [folders, remarks] = module_folders();
+  std::error_code ignored;
+  for (const auto& folder : folders)
+    if (std::filesystem::is_directory(folder, ignored))
+      std::printf("modules are looked for in %s\n", folder.c_str());
+  for (const std::string& remark : remarks) std::printf("note: %s\n", remark.c_str());
+}
+
 }  // namespace
 
 int run_devices(Arguments& arguments) {
@@ -33,12 +44,13 @@ int run_devices(Arguments& arguments) {
     std::string why;
     if (const int count = device_count(kind, &why))
       print_devices(kind, count);
-    else if (find_backend(kind) == nullptr && why.find("does not exist") != std::string::npos)
+    else if (find_backend(kind) == nullptr && why.starts_with("this build has no"))
       not_built += (not_built.empty() ? "" : ", ") + std::string(device_kind_name(kind));
     else
       std::printf("%-9s -  %s\n", device_kind_name(kind), why.c_str());
   }
   if (!not_built.empty()) std::printf("not in this build: %s\n", not_built.c_str());
+  print_module_folders();
   return 0;
 }
 

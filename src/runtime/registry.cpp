@@ -4,12 +4,12 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <vector>
 
 #include "backends/cpu/backend.h"
+#include "runtime/module_folders.h"
 
 namespace infini {
 namespace {
@@ -30,27 +30,23 @@ std::array<Slot, INFINI_DEVICE_TYPE_COUNT>& slots() {
   return *all;
 }
 
-// INFINI_BACKEND_PATH, else the folder of the library that this code is in; for a program that
-// carries the library's code itself (bin/infini), the lib folder beside its own.
-std::filesystem::path module_path(const std::string& file) {
-  if (const char* path = std::getenv("INFINI_BACKEND_PATH"))
-    return std::filesystem::path(path) / file;
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&find_backend), &info) == 0 || !info.dli_fname)
-    return file;
+// The file of this name in the first folder that has it; else empty, and `why` says where it is not.
+std::filesystem::path find_module(const std::string& file, std::string& why) {
+  const auto& [folders, remarks] = module_folders();
   std::error_code ignored;
-  const auto own = std::filesystem::path(info.dli_fname).parent_path();
-  for (const char* beside : {".", "../lib", "../lib64", "../lib/" INFINI_LIBRARY_ARCHITECTURE})
-    if (std::filesystem::exists(own / beside / file, ignored)) return own / beside / file;
-  return own / file;
+  for (const auto& folder : folders)
+    if (std::filesystem::exists(folder / file, ignored)) return folder / file;
+  if (!folders.empty())
+    why = (folders.front() / file).string() + " does not exist";
+  else
+    why = "no folder to look for " + file + " in: " + remarks.front();
+  return {};
 }
 
 const Backend* load_module(infiniDevice_t kind, std::string& why) {
-  const auto path = module_path(std::string("libinfini-") + device_kind_name(kind) + ".so");
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
-    why = std::string("this build has no ") + device_kind_name(kind) + " module (" + path.string() +
-          " does not exist)";
+  const auto path = find_module(std::string("libinfini-") + device_kind_name(kind) + ".so", why);
+  if (path.empty()) {
+    why = std::string("this build has no ") + device_kind_name(kind) + " module (" + why + ")";
     return nullptr;
   }
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
