@@ -1,14 +1,20 @@
-// The limit that rearrange is measured against: a plain copy of as many bytes on the same device.
+// The limit that rearrange is measured against: the best plain copy of as many bytes on the same device.
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 namespace infini::bench {
 
-// On the CPU, with the library's number of threads: glibc's memcpy, or streaming stores that bypass
-// the caches. Neither is best at all sizes; the limit is the better of the two.
-void memcpy_copy(void* dst, const void* src, size_t bytes, int threads);
-void streaming_copy(void* dst, const void* src, size_t bytes, int threads);
+// A way to copy on the CPU with a number of threads, whole pages to each.
+struct PlainCopy {
+  const char* name;
+  void (*run)(void* dst, const void* src, size_t bytes, int threads);
+};
+
+// Those that this processor has: libc's memcpy, `rep movsb`, ascending stores past the caches, and the same with
+// software prefetch. None is best on every processor at every size; the limit is the best one of the run.
+const std::vector<PlainCopy>& plain_copies();
 
 // Reads every byte once; what a product that streams its weights could reach.
 void read_all(const void* src, size_t bytes, int threads);

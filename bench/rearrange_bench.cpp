@@ -50,12 +50,12 @@ Row make_row(const std::string& name, const std::string& text, const Rearrange& 
   return row;
 }
 
-// Plain copies of `bytes`: the system's and, on a processor, one that streams.
+// Plain copies of `bytes`: on an accelerator the system's, on a processor all that are known.
 void add_copies(std::vector<Side>& sides, Device& device, char* to, const char* from,
                 size_t bytes) {
   if (device.kind() == INFINI_DEVICE_CPU) {
-    sides.push_back({[=] { memcpy_copy(to, from, bytes, thread_count()); }});
-    sides.push_back({[=] { streaming_copy(to, from, bytes, thread_count()); }});
+    for (const PlainCopy& copy : plain_copies())
+      sides.push_back({[=] { copy.run(to, from, bytes, thread_count()); }});
   } else {
     sides.push_back(
         {[=, &device] { device.copy_async(to, from, bytes, INFINIRT_MEMCPY_D2D, nullptr); }});
@@ -81,13 +81,12 @@ Row measure_once(const std::string& name, const std::string& text, const Options
   // measured alone, have that behind them.
   measure(device, sides, options.seconds, stays_in_cache(device, row.bytes) ? 2e-3 : 0);
   row.seconds = sides[0].median();
-  const char* const copies[] = {"memcpy", "streaming copy"};
   for (size_t i = 1; i < sides.size(); ++i) {
     const double ratio = times_as_long(sides[i], sides[0]);
     if (i > 1 && ratio >= row.ratio) continue;
     row.ratio = ratio;
     row.limit_seconds = sides[i].median();
-    row.limit = copies[i - 1];
+    row.limit = device.kind() == INFINI_DEVICE_CPU ? plain_copies()[i - 1].name : "memcpy";
   }
   return row;
 }
