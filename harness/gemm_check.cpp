@@ -115,10 +115,19 @@ class Judge {
   }
 
  private:
+  long double rounded(long double value) const {
+    char place[8];
+    write_element(p_.c.dtype, place, value);
+    return read_element(p_.c.dtype, place);
+  }
+
   bool equals(long double actual, long double expected) const {
-    char rounded[8];
-    write_element(p_.c.dtype, rounded, expected);
-    return actual == read_element(p_.c.dtype, rounded);
+    return same(actual, rounded(expected));
+  }
+
+  // Any NaN is as good as another.
+  static bool same(long double x, long double y) {
+    return x == y || (std::isnan(x) && std::isnan(y));
   }
 
   bool within(long double actual, long double expected, long double magnitude, long double c,
@@ -129,6 +138,10 @@ class Judge {
                          2 * u_ * std::fabs(p_.beta * static_cast<double>(c)) +
                          unit_roundoff(p_.c.dtype) * static_cast<double>(std::fabs(expected)) +
                          half_denormal(p_.c.dtype);
+    if (!std::isfinite(expected)) return same(actual, expected);
+    // Beyond the type's largest number stands infinity, and the bound says how near to that the result may be.
+    if (std::isinf(actual) && actual == rounded(expected + std::copysign(bound, expected)))
+      return true;
     const double ratio = static_cast<double>(std::fabs(actual - expected)) / bound;
     if (!(ratio <= verdict.error_over_bound)) verdict.error_over_bound = ratio;
     return ratio < 1;

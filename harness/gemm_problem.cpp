@@ -76,13 +76,21 @@ bool take_text(std::string_view word, const char* key, std::string& text) {
   return true;
 }
 
+bool take_misalignment(std::string_view word, const char* key, int64_t& bytes) {
+  std::string_view value;
+  if (!take_key(word, key, value)) return false;
+  bytes = parse_misalignment(value, key);
+  return true;
+}
+
 void parse_word(std::string_view word, Parts& parts, GemmProblem& problem) {
   std::string_view value;
   if (take_number(word, "m", parts.m) || take_number(word, "n", parts.n) ||
       take_number(word, "k", parts.k) || take_number(word, "batch", parts.batch) ||
       take_number(word, "a_batch", parts.a_batch) || take_number(word, "b_batch", parts.b_batch) ||
-      take_number(word, "a_at", problem.a_at) || take_number(word, "b_at", problem.b_at) ||
-      take_number(word, "c_at", problem.c_at) || take_text(word, "a", parts.a) ||
+      take_misalignment(word, "a_at", problem.a_at) ||
+      take_misalignment(word, "b_at", problem.b_at) ||
+      take_misalignment(word, "c_at", problem.c_at) || take_text(word, "a", parts.a) ||
       take_text(word, "b", parts.b) || take_text(word, "c", parts.c))
     return;
   if (take_key(word, "alpha", value))
@@ -118,6 +126,7 @@ GemmProblem parse_gemm(std::string_view text) {
   const auto words = split_words(text);
   require(words.size() >= 2 && words[0] == "gemm", bad, "\"", text,
           "\" is not a whole gemm problem", form);
+  require_keys_once(words);
   GemmProblem problem;
   Parts parts;
   parts.dtype = parts.out = parse_dtype(words[1]);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "harness/cases.h"
 #include "harness/check.h"
+#include "harness/gemm_check.h"
 #include "harness/random_problems.h"
 #include "harness/reference.h"
 #include "harness/suites.h"
@@ -48,6 +49,49 @@ TEST(ProblemText, ErrorsQuoteWhatIsWrong) {
   EXPECT_NE(std::string::npos, message_of("rearrange f32 2x3 foo=1").find("\"foo=1\""));
   EXPECT_NE(std::string::npos, message_of("").find("begin with rearrange or gemm"));
   EXPECT_NE(std::string::npos, message_of("rearrange f32 -2").find("negative"));
+}
+
+TEST(ProblemText, ContradictionsAreRefusedInAnyOrder) {
+  const auto message_of = [](const char* text) -> std::string {
+    try {
+      is_gemm(text) ? void(parse_gemm(text)) : void(parse_rearrange(text));
+      return "no error";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  const std::pair<const char*, const char*> cases[] = {
+      {"rearrange f32 2x3 src=1,2 perm=1,0", "perm and src exclude each other"},
+      {"rearrange f32 2x3 perm=1,0 src=1,2", "perm and src exclude each other"},
+      {"rearrange f32 2x3 dst=3,1 dst=1,2", "dst is given twice"},
+      {"rearrange f32 2x3 perm=1,0 perm=0,1", "perm is given twice"},
+      {"gemm f32 m=2 n=2 k=2 m=3", "m is given twice"},
+      {"gemm f32 m=2 n=2 k=2 alpha=1 alpha=2", "alpha is given twice"},
+      {"rearrange f32 2x3 src_at=4096", "src_at is 4096; expected 0..4095"},
+      {"gemm f32 m=2 n=2 k=2 a_at=99999999999", "a_at is 99999999999; expected 0..4095"},
+      {"gemm f32 m=2 n=2 k=2 c_at=-1", "c_at is -1; expected 0..4095"}};
+  for (const auto& [text, expected] : cases)
+    EXPECT_NE(std::string::npos, message_of(text).find(expected)) << message_of(text);
+  // A permutation may be followed by the result's strides, and the other way round.
+  EXPECT_EQ(to_text(parse_rearrange("rearrange f32 2x3 perm=1,0 dst=4,1")),
+            to_text(parse_rearrange("rearrange f32 2x3 dst=4,1 perm=1,0")));
+}
+
+TEST(GemmCheck, NumbersThatAreNoneAreComparedAsWhatTheyAre) {
+  for (const char* text :
+       {"gemm f32 m=2 n=3 k=4 alpha=nan", "gemm f32 m=2 n=3 k=4 beta=nan",
+        "gemm f64 m=2 n=3 k=4 alpha=inf", "gemm f32 m=2 n=3 k=4 beta=-inf",
+        "gemm f16 m=5 n=7 k=9 alpha=1e9", "gemm bf16 m=2 n=3 k=4 alpha=-nan beta=inf"})
+    for (const auto values : {GemmValues::integers, GemmValues::random}) {
+      const auto verdict = check(parse_gemm(text), values);
+      EXPECT_TRUE(verdict.passed) << verdict.message;
+    }
+}
+
+TEST(Images, SizesBeyond63BitsAreSaidAsTheyAre) {
+  const auto verdict = check(parse_rearrange("rearrange u8 9223372036854775807"));
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_NE(std::string::npos, verdict.message.find("needs 92233720368547")) << verdict.message;
 }
 
 TEST(Reference, TransposesTheDocumentsExample) {

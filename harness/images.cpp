@@ -13,9 +13,10 @@ namespace {
 
 constexpr int64_t guard = 256;  // bytes on both sides that nobody may touch; keeps the base aligned
 
-std::vector<char> allocate(int64_t bytes) {
+// Unsigned: a span that fits into 63 bits need not do so with what is around it.
+std::vector<char> allocate(uint64_t bytes) {
   try {
-    return std::vector<char>(static_cast<size_t>(bytes));
+    return std::vector<char>(bytes);
   } catch (const std::exception&) {
     fail(INFINI_STATUS_INTERNAL_ERROR, "the comparison needs ", bytes,
          " bytes of host memory, which are not there");
@@ -31,7 +32,8 @@ void require_success(infiniStatus_t status, const char* call) {
 
 Image::Image(const Layout& layout, int64_t misalignment)
     : base(guard - byte_range(layout).begin / 64 * 64 + 64 + misalignment),
-      bytes(allocate(base + byte_range(layout).end + guard)) {}
+      bytes(allocate(static_cast<uint64_t>(base) + static_cast<uint64_t>(byte_range(layout).end) +
+                     guard)) {}
 
 void fill(std::vector<char>& bytes, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -56,7 +58,7 @@ DeviceImage::DeviceImage(const Image& image) : image_(image) {
 DeviceImage::~DeviceImage() { infinirtFree(memory_); }
 
 std::vector<char> DeviceImage::read() const {
-  std::vector<char> bytes = allocate(static_cast<int64_t>(image_.bytes.size()));
+  std::vector<char> bytes = allocate(image_.bytes.size());
   require_success(infinirtMemcpy(bytes.data(), memory_, bytes.size(), INFINIRT_MEMCPY_D2H),
                   "infinirtMemcpy");
   return bytes;

@@ -38,7 +38,6 @@ void apply_permutation(std::string_view text, infiniDtype_t dtype, std::vector<s
     is_permutation = is_permutation && sorted[i] == static_cast<int64_t>(i);
   require(is_permutation, bad, "perm: \"", text, "\" does not name each of the ", shape.size(),
           " axes once");
-  require(!src.given, bad, "perm and src exclude each other");
   const Layout old = make_layout(dtype, shape.size(), shape.data(), nullptr);
   src = {true, std::vector<ptrdiff_t>(shape.size())};
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -68,27 +67,29 @@ RearrangeProblem parse_rearrange(std::string_view text) {
   require(words.size() >= 3, bad, "\"", text, "\" is not a whole rearrange problem", form);
   const infiniDtype_t dtype = dtype_from_name(words[1]);
   require(dtype != INFINI_DTYPE_INVALID, bad, "\"", words[1], "\" is not a dtype", form);
+  require_keys_once(words);
   auto shape = parse_shape(words[2]);
   RearrangeProblem problem;
   Strides dst, src;
+  std::string_view axes;
+  bool permuted = false;
   for (size_t i = 3; i < words.size(); ++i) {
     std::string_view value;
     if (take_key(words[i], "dst", value))
       dst = parse_strides(value, shape.size(), "dst");
     else if (take_key(words[i], "src", value))
       src = parse_strides(value, shape.size(), "src");
-    else if (take_key(words[i], "perm", value))
-      apply_permutation(value, dtype, shape, src);
+    else if (take_key(words[i], "perm", axes))
+      permuted = true;
     else if (take_key(words[i], "dst_at", value))
-      problem.dst_at = parse_integer(value, "dst_at");
+      problem.dst_at = parse_misalignment(value, "dst_at");
     else if (take_key(words[i], "src_at", value))
-      problem.src_at = parse_integer(value, "src_at");
+      problem.src_at = parse_misalignment(value, "src_at");
     else
       fail(bad, "\"", words[i], "\" is not understood", form);
   }
-  require(
-      problem.dst_at >= 0 && problem.dst_at < 4096 && problem.src_at >= 0 && problem.src_at < 4096,
-      bad, "dst_at and src_at must be 0..4095");
+  require(!permuted || !src.given, bad, "\"", text, "\": perm and src exclude each other");
+  if (permuted) apply_permutation(axes, dtype, shape, src);
   problem.dst = layout(dtype, shape, dst);
   problem.src = layout(dtype, shape, src);
   return problem;

@@ -2,6 +2,7 @@
 #include "harness/text.h"
 
 #include <charconv>
+#include <set>
 
 #include "base/error.h"
 
@@ -53,6 +54,22 @@ std::vector<size_t> parse_shape(std::string_view text) {
     shape.push_back(static_cast<size_t>(extent));
   }
   return shape;
+}
+
+void require_keys_once(const std::vector<std::string>& words) {
+  std::set<std::string> keys;
+  for (const auto& word : words) {
+    const size_t end = word.find('=');
+    require(end == std::string::npos || keys.insert(word.substr(0, end)).second,
+            INFINI_STATUS_BAD_PARAM, "\"", word, "\": ", word.substr(0, end), " is given twice");
+  }
+}
+
+int64_t parse_misalignment(std::string_view text, std::string_view what) {
+  const int64_t bytes = parse_integer(text, what);
+  require(bytes >= 0 && bytes < 4096, INFINI_STATUS_BAD_PARAM, what, " is ", bytes,
+          "; expected 0..4095");
+  return bytes;
 }
 
 bool take_key(std::string_view word, std::string_view key, std::string_view& value) {

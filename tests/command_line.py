@@ -24,6 +24,7 @@ CASES = [
     (["bench", "--random", "4", "--megabytes", "1", "--milliseconds", "1"], 0, "geometric mean", ""),
     (["bench", "rearrange f32 4096x64 src=256,2", "--milliseconds", "1"], 0, "(whole lines allow 0.67)", ""),
     (["bench", "gemm f32 m=8 n=8 k=8", "--milliseconds", "1"], 0, "gemm f32 m=8 n=8 k=8", ""),
+    (["check", "gemm f32 m=2 n=2 k=2 alpha=nan"], 0, "2 passed, 0 failed", ""),
     # The quotes around a problem may be left out.
     (["plan", "rearrange", "f32", "2x3", "perm=1,0"], 0, "writes 24 bytes, reads 24", ""),
     (["check", "rearrange", "f32", "2x3", "gemm", "f32", "m=2", "n=3", "k=4"], 0, "3 passed, 0 failed", ""),
@@ -55,6 +56,9 @@ CASES = [
     (["plan", "rearrange f32 4294967296x4294967296x4294967296 perm=2,1,0"], 2, "", "2^63 - 1 bytes"),
     (["plan", "gemm f32 m=4294967296 n=1 k=4294967296 a=t"], 2, "", "2^63 - 1 bytes"),
     (["plan", "rearrange u8 99999999999999999999"], 2, "", "64 bits"),
+    (["plan", "rearrange f32 2x3 perm=1,0 src=1,2"], 2, "", "perm and src exclude each other"),
+    (["plan", "gemm f32 m=2 n=2 k=2 m=3"], 2, "", "m is given twice"),
+    (["plan", "gemm f32 m=2 n=2 k=2 b_at=4096"], 2, "", "b_at is 4096; expected 0..4095"),
     (["devices", "all"], 2, "", '"all" is not understood'),
     (["bench", "--list", "all"], 2, "", '"all" is not understood'),
     (["bench", "quick", "--json", "/nowhere/at/all"], 2, "", "cannot write /nowhere/at/all"),

@@ -1,4 +1,8 @@
 // The command line tool: look at devices and plans, check problems, measure.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -95,15 +99,32 @@ int dispatch(int count, char** values) {
   return 2;
 }
 
-}  // namespace
-}  // namespace infini::tools
+// A standard file that is closed would be the next one that is opened, and what is printed would land in it.
+// In its place stands one that takes nothing, so that printing fails as it should.
+void occupy_standard_files() {
+  for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(file, F_GETFD) < 0) static_cast<void>(open("/dev/null", O_RDONLY));
+}
 
-int main(int count, char** values) {
+int dispatch_or_say_why_not(int count, char** values) {
   try {
-    return infini::tools::dispatch(count, values);
+    return dispatch(count, values);
   } catch (const std::exception& error) {
     std::fflush(stdout);  // first what was said before it
     std::fprintf(stderr, "infini: %s\n", error.what());
     return 2;
   }
+}
+
+}  // namespace
+}  // namespace infini::tools
+
+int main(int count, char** values) {
+  infini::tools::occupy_standard_files();
+  const int status = infini::tools::dispatch_or_say_why_not(count, values);
+  const bool failed_before = std::ferror(stdout) != 0;
+  if (std::fflush(stdout) == 0 && !failed_before) return status;
+  std::fprintf(stderr, "infini: cannot write standard output%s%s\n", failed_before ? "" : ": ",
+               failed_before ? "" : std::strerror(errno));
+  return status == 0 ? 2 : status;
 }
