@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <vector>
 
 #include "base/dtype.h"
@@ -36,25 +35,8 @@ Layout layout_of(const GemmOperand& x, const OperandShape& shape, int64_t batch)
   return make_layout(x.dtype, 3, extents, strides);
 }
 
-// The steps of the dims that have more than one element.
 std::vector<Dim> dims_of(const GemmOperand& x, const OperandShape& shape) {
-  std::vector<Dim> dims;
-  const Dim all[] = {
-      {shape.batch, x.batch_step}, {shape.rows, x.row_step}, {shape.cols, x.col_step}};
-  for (const Dim& dim : all)
-    if (dim.extent > 1 && dim.step != 0) dims.push_back(dim);
-  return dims;
-}
-
-// The bytes touched by the dims that do not vanish modulo the period.
-ByteRange residues(const std::vector<Dim>& dims, int64_t base, int64_t period, int64_t width) {
-  ByteRange range{base, base + width};
-  for (const Dim& dim : dims) {
-    if (dim.step % period == 0) continue;
-    const int64_t reach = (dim.extent - 1) * dim.step;
-    (reach < 0 ? range.begin : range.end) += reach;
-  }
-  return range;
+  return {{shape.batch, x.batch_step}, {shape.rows, x.row_step}, {shape.cols, x.col_step}};
 }
 
 }  // namespace
@@ -101,20 +83,8 @@ RearrangePlan operand_copy(const GemmOperand& dst, const GemmOperand& src,
 
 bool never_meet(const GemmOperand& x, const OperandShape& x_shape, const GemmOperand& y,
                 const OperandShape& y_shape, int64_t y_base) {
-  const auto x_dims = dims_of(x, x_shape), y_dims = dims_of(y, y_shape);
-  std::vector<Dim> all = x_dims;
-  all.insert(all.end(), y_dims.begin(), y_dims.end());
-  for (const Dim& least : all) {  // periods: the gcd of all steps not smaller than this one
-    int64_t period = 0;
-    for (const Dim& dim : all)
-      if (std::abs(dim.step) >= std::abs(least.step)) period = std::gcd(period, dim.step);
-    const ByteRange here = residues(x_dims, 0, period, dtype_bytes(x.dtype));
-    const ByteRange there = residues(y_dims, y_base, period, dtype_bytes(y.dtype));
-    // Shift `there` to begin in the period that starts at here.begin; it must end inside it.
-    const int64_t gap = ((there.begin - here.begin) % period + period) % period;
-    if (gap >= here.end - here.begin && gap + (there.end - there.begin) <= period) return true;
-  }
-  return false;
+  return never_meet(dims_of(x, x_shape), dtype_bytes(x.dtype), dims_of(y, y_shape),
+                    dtype_bytes(y.dtype), y_base);
 }
 
 ByteRange operand_range(const GemmOperand& x, const OperandShape& shape) {

@@ -48,9 +48,8 @@ RearrangePlan operand_copy(const GemmOperand& dst, const GemmOperand& src,
 // The bytes that an operand touches relative to its base.
 ByteRange operand_range(const GemmOperand& x, const OperandShape& shape);
 
-// True when no element of x (based at 0) shares a byte with one of y (based at y_base). False means
-// that this could not be shown: it is found by looking at both sides modulo a common step, which
-// sees slices of one buffer and interleaved ones, not every exotic case.
+// True when no element of x (based at 0) shares a byte with one of y (based at y_base), as far as
+// never_meet of disjoint.h can show it.
 bool never_meet(const GemmOperand& x, const OperandShape& x_shape, const GemmOperand& y,
                 const OperandShape& y_shape, int64_t y_base);
 

@@ -67,12 +67,7 @@ void require_disjoint_c(const Matrices& c, const Layout& layout) {
   const Dim dims[] = {{c.batch, std::abs(x.batch_step)},  // the sign cannot make points collide
                       {c.rows, std::abs(x.row_step)},
                       {c.cols, std::abs(x.col_step)}};
-  const Disjoint answer = are_disjoint(dims, 3, dtype_bytes(x.dtype));
-  require(answer != Disjoint::no, INFINI_STATUS_BAD_TENSOR_STRIDES, "c (", layout,
-          ") has elements that share memory; each element of c needs its own place");
-  require(answer == Disjoint::yes, INFINI_STATUS_BAD_TENSOR_STRIDES, "c (", layout,
-          ") interleaves its dims so that their disjointness was not decided within ",
-          disjoint_work_limit, " steps; such a c is refused");
+  require_disjoint(are_disjoint(dims, 3, dtype_bytes(x.dtype)), "c", layout);
 }
 
 std::string to_string(const GemmOperand& x) {

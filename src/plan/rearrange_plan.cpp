@@ -58,12 +58,7 @@ void require_disjoint_writes(const RearrangePlan& plan, const Layout& dst) {
   if (dst_nests(plan)) return;
   Dim dims[max_rank];
   for (int i = 0; i < plan.depth; ++i) dims[i] = {plan.loops[i].extent, plan.loops[i].dst_step};
-  const Disjoint answer = are_disjoint(dims, plan.depth, plan.atom_bytes);
-  require(answer != Disjoint::no, INFINI_STATUS_BAD_TENSOR_STRIDES, "dst (", dst,
-          ") has elements that share memory; each element of dst needs its own place");
-  require(answer == Disjoint::yes, INFINI_STATUS_BAD_TENSOR_STRIDES, "dst (", dst,
-          ") interleaves its dims so that their disjointness was not decided within ",
-          disjoint_work_limit, " steps; such a dst is refused");
+  require_disjoint(are_disjoint(dims, plan.depth, plan.atom_bytes), "dst", dst);
 }
 
 bool continues(const Loop& outer, const Loop& inner) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "infinicore/ops/gemm.hpp"
+#include "plan/disjoint.h"
 #include "tensor/graph/step.h"
 #include "tensor/op/copy.h"
 
@@ -104,6 +105,24 @@ struct Product {
   }
 };
 
+// A product that is walked as several gemms writes parts of c before it has read all of a and b. Each
+// gemm looks at its own part only, so the whole is looked at here, by the rules of one gemm.
+void require_apart(const TensorImpl& c, const TensorImpl& x, const char* name) {
+  const auto distance = static_cast<int64_t>(reinterpret_cast<uintptr_t>(x.data()) -
+                                             reinterpret_cast<uintptr_t>(c.data()));
+  if (infini::never_meet(layout_of(c), layout_of(x), distance)) return;
+  infini::fail(INFINI_STATUS_BAD_PARAM, "c (", c.info(), ") shares memory with ", name, " (",
+               x.info(), "); matmul cannot work in place");
+}
+
+void require_operands(const TensorImpl& c, const TensorImpl& a, const TensorImpl& b, float alpha) {
+  const infini::Layout layout = layout_of(c);
+  infini::require_disjoint(infini::are_disjoint(layout), "c", layout);
+  if (alpha == 0 || a.shape().back() == 0) return;  // they are not read
+  require_apart(c, a, "a");
+  require_apart(c, b, "b");
+}
+
 }  // namespace
 
 void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, float beta) {
@@ -118,6 +137,7 @@ void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, flo
   const Shape batch(shape.begin(), shape.end() - 2);
   Product product{spread(c, batch), spread(a, batch), spread(b, batch)};
   product.fold();
+  if (product.batches() > 1) require_operands(to, left, right, alpha);
   product.run(alpha, beta);
 }
 

@@ -155,6 +155,69 @@ TEST_P(Operations, MatmulAddsToC) {
     EXPECT_EQ(after[i], 2 * product[i] - 3 * before[i]) << i;
 }
 
+// Views of one buffer at random places, with batch dims that seldom fold into one.
+struct RandomViews {
+  explicit RandomViews(unsigned seed) : state(seed) {}
+  Size between(Size low, Size high) {
+    state = state * 1664525 + 1013904223;
+    return low + (state >> 8) % (high - low + 1);
+  }
+  Tensor view(const Tensor& buffer, const Shape& shape) {
+    Strides strides(shape.size(), 1);
+    Stride span = static_cast<Stride>(shape.back());
+    for (Size i = shape.size() - 1; i-- > 0;) {
+      strides[i] = between(0, 9) == 0 ? 0 : span + static_cast<Stride>(between(0, 3)) * 8;
+      span += static_cast<Stride>(shape[i] - 1) * strides[i];
+    }
+    const Size room = buffer->numel() - static_cast<Size>(span);
+    return buffer->as_strided(shape, strides, static_cast<Stride>(between(0, room)));
+  }
+  unsigned state;
+};
+
+// Law: the product of what a and b held before, or a refusal that has written nothing.
+TEST_P(Operations, MatmulIsAsIfAllWereReadFirstOrIsRefused) {
+  RandomViews random(5);
+  int done = 0, refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    const Tensor buffer = iota({1200}, device);
+    const std::vector<float> before = elements(buffer);
+    const Shape batch = {random.between(1, 3), random.between(1, 3), random.between(1, 2)};
+    const auto with = [&](Size rows, Size columns) {
+      return Shape{batch[0], batch[1], batch[2], rows, columns};
+    };
+    const Size m = random.between(1, 3), n = random.between(1, 3), k = random.between(1, 3);
+    const Tensor c = random.view(buffer, with(m, n)), a = random.view(buffer, with(m, k)),
+                 b = random.view(buffer, with(k, n));
+    const std::vector<float> expected = elements(op::matmul(a->contiguous(), b->contiguous()));
+    const infiniStatus_t status = status_of([&] { op::matmul_(c, a, b); });
+    ASSERT_EQ(status == INFINI_STATUS_SUCCESS ? expected : before,
+              elements(status == INFINI_STATUS_SUCCESS ? c : buffer))
+        << c->info() << " <- " << a->info() << " times " << b->info() << " at "
+        << c->data() - buffer->data() << ", " << a->data() - buffer->data() << ", "
+        << b->data() - buffer->data();
+    ++(status == INFINI_STATUS_SUCCESS ? done : refused);
+  }
+  EXPECT_GT(done, 30);
+  EXPECT_GT(refused, 30);
+}
+
+TEST_P(Operations, MatmulOfPiecesOfOneBufferThatLieApartIsDone) {
+  const Tensor buffer = iota({2, 3, 3, 2, 4}, device);
+  const auto piece = [&](Size i) {
+    return buffer->narrow({{1, 0, 2}, {2, i, 1}})->squeeze(2);  // its batch dims do not fold
+  };
+  const Tensor c = piece(0)->narrow({{3, 0, 2}}), a = piece(1)->narrow({{3, 0, 2}}),
+               b = piece(2)->narrow({{3, 2, 2}});
+  const std::vector<float> expected = elements(op::matmul(a->contiguous(), b->contiguous()));
+  op::matmul_(c, a, b);
+  EXPECT_EQ(elements(c), expected);
+  const Tensor same = Tensor::strided_empty({2, 2, 2, 2}, {0, 4, 2, 1}, DataType::F32, device);
+  EXPECT_EQ(status_of([&] { op::matmul_(same, a, b); }), INFINI_STATUS_BAD_TENSOR_STRIDES);
+  const std::string words = message_of([&] { op::matmul_(a, a, b); });
+  EXPECT_NE(words.find("c (f32 [2, 2, 2, 2]"), std::string::npos) << words;
+}
+
 TEST_P(Operations, RefuseWhatDoesNotFitAndNameBothSides) {
   const Tensor a = iota({3, 4}, device), b = iota({5, 2}, device);
   EXPECT_EQ(status_of([&] { op::gemm(a, b); }), INFINI_STATUS_BAD_TENSOR_SHAPE);
