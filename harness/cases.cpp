@@ -24,6 +24,20 @@ constexpr const char* fixed[] = {
     "rearrange f16 2x3x16 dst=48,16,1 src=272,17,1",
     "rearrange u8 5x34 dst=34,1 src=40,1",
     "rearrange u8 9x32 dst=34,1 src=34,1",
+    // transposes of several elements at a time, padded by one: their columns, or only their batches, lie at no
+    // multiple of what is moved
+    "rearrange u8 40x140x4 dst=561,4,1 src=4,160,1",
+    "rearrange u8 40x140x4 dst=562,4,1 src=4,160,1",
+    "rearrange u8 3x33x140x4 dst=18481,560,4,1 src=18480,4,132,1",
+    "rearrange u8 3x33x140x4 dst=18482,560,4,1 src=18480,4,132,1",
+    "rearrange u8 33x300x2 dst=601,2,1 src=2,66,1",
+    "rearrange u8 70x90x8 dst=722,8,1 src=8,560,1",
+    "rearrange f16 40x150x2 dst=301,2,1 src=2,80,1 dst_at=2",
+    "rearrange f16 33x100x4 dst=401,4,1 src=4,132,1",
+    "rearrange f16 2x33x100x8 dst=26401,800,8,1 src=26400,8,264,1",
+    "rearrange u8 33x64x16 dst=1025,16,1 src=16,528,1",
+    "rearrange f16 700x700x2 dst=1401,2,1 src=2,1400,1",
+    "rearrange u8 3x600x600x4 dst=1440001,2400,4,1 src=1440000,4,2400,1",
     // interleaved but disjoint destinations
     "rearrange f32 3x2 dst=2,3 src=2,1",
     "rearrange u8 4x4 dst=5,7 src=4,1",

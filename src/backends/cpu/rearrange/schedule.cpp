@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <sstream>
 
 #include "backends/cpu/rearrange/tiles/kernels.h"
@@ -95,19 +96,20 @@ bool collect(const RearrangePlan& plan, TileSchedule& schedule, bool cached) {
   return true;
 }
 
-bool in_whole_lines(const TileSchedule& schedule) {
-  const auto whole = [](const Loop& loop) { return loop.dst_step % line_bytes == 0; };
-  return std::all_of(schedule.columns.begin(), schedule.columns.end(), whole) &&
-         std::all_of(schedule.outer.begin(), schedule.outer.end(), whole);
+int64_t dst_alignment(const TileSchedule& schedule) {
+  int64_t alignment = line_bytes;
+  for (const auto* loops : {&schedule.columns, &schedule.outer})
+    for (const Loop& loop : *loops) alignment = std::gcd(alignment, loop.dst_step);
+  return alignment;
 }
 
 TileSchedule::Store choose_store(const TileSchedule& schedule, bool cached) {
   using Store = TileSchedule::Store;
   const int64_t run = schedule.row_count * schedule.word;
   if (cached) return Store::cached;
-  if (schedule.aligned && run % line_bytes == 0) return Store::streamed;
-  return run >= enough_row_bytes ? Store::streamed
-                                 : Store::cached;  // short runs are better moved in blocks
+  if (schedule.aligned() && run % line_bytes == 0) return Store::streamed;
+  // Short runs are better moved in blocks, and so are columns that no whole lines can be put together from.
+  return run >= enough_row_bytes && schedule.can_skew() ? Store::streamed : Store::cached;
 }
 
 // As few parts as the limit allows, of equal size in whole units.
@@ -120,7 +122,7 @@ int64_t even_part(int64_t count, int64_t limit, int64_t unit) {
 // each other at every one of them: where panels begin within lines, each takes columns of its own.
 int64_t choose_strip(const TileSchedule& schedule, int threads, const Policy& policy) {
   const bool cached = schedule.store == TileSchedule::Store::cached;
-  const bool apart = cached && threads > 1 && !schedule.aligned && schedule.outer_count == 1;
+  const bool apart = cached && threads > 1 && !schedule.aligned() && schedule.outer_count == 1;
   const int64_t limit =
       apart ? std::min(policy.strip, ceil_div(schedule.column_count, threads)) : policy.strip;
   // Tiles are two lines wide, of small words four.
@@ -166,7 +168,7 @@ int choose_depth(const TileSchedule& schedule, int64_t bytes, const Policy& poli
   }
   // Rows and columns that begin within lines take longer through tiles than single lines take to be stored, unless they
   // come from memory.
-  if (!whole || !schedule.aligned) return word > 1 && bytes / 4 >= policy.memory_bytes ? 2 : 1;
+  if (!whole || !schedule.aligned()) return word > 1 && bytes / 4 >= policy.memory_bytes ? 2 : 1;
   // Columns that share pages are stored fast enough, and competing rows are better few.
   const bool near = magnitude(schedule.columns.front().dst_step) < page_bytes;
   return near && compete(schedule.rows.front()) ? 1 : 2;
@@ -207,7 +209,7 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   const int64_t bytes = moved_bytes(plan);
   const bool cached = !tiles_beyond_caches(plan, policy);
   if (!collect(plan, schedule, cached)) return std::nullopt;
-  schedule.aligned = in_whole_lines(schedule);
+  schedule.alignment = dst_alignment(schedule);
   schedule.store = choose_store(schedule, cached);
   schedule.strip = choose_strip(schedule, threads_for(bytes, policy), policy);
   schedule.depth = choose_depth(schedule, bytes, policy);
@@ -269,7 +271,7 @@ std::string to_string(const TileSchedule& schedule) {
   print_loops(text, "columns", schedule.columns);
   text << schedule.tasks() << " tasks of " << schedule.chunk << " rows x " << schedule.strip
        << " columns of " << schedule.word << " bytes, " << stores[static_cast<int>(schedule.store)]
-       << (schedule.aligned ? ", whole lines" : "") << (schedule.depth == 2 ? ", in pairs" : "");
+       << (schedule.aligned() ? ", whole lines" : "") << (schedule.depth == 2 ? ", in pairs" : "");
   return text.str();
 }
 

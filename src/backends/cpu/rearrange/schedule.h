@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/rearrange/tiles/kernels.h"
 #include "plan/rearrange_plan.h"
 
 namespace infini::cpu {
@@ -54,9 +55,11 @@ struct TileSchedule {
   int64_t strip = 0;  // columns of one task
   int64_t chunk = 0;  // rows of one task; whole panels unless it is all of them
   Store store = Store::cached;
-  bool aligned = false;  // every dst step outside of a run is a multiple of a line
-  int depth = 1;         // lines of each column that are written together: 1 or 2
-  bool soon = false;     // of pairs: what is asked for has to be read soon, since rows compete
+  // The largest power of two, at most a line, that divides every dst step outside of a run: columns lie at multiples of
+  // it from the first one, whose address is known only when the schedule is run.
+  int64_t alignment = 1;
+  int depth = 1;      // lines of each column that are written together: 1 or 2
+  bool soon = false;  // of pairs: what is asked for has to be read soon, since rows compete
 
   int64_t strips() const { return (column_count + strip - 1) / strip; }
   int64_t chunks() const { return (row_count + chunk - 1) / chunk; }
@@ -66,6 +69,9 @@ struct TileSchedule {
     return rows.size() == 1 && columns.size() == 1 && row_count * word >= 64 &&
            column_count * word >= 32;
   }
+  bool aligned() const { return alignment == line_bytes; }
+  // Whole lines can be put together from two panels.
+  bool can_skew() const { return alignment % skew_unit(static_cast<int>(word)) == 0; }
   // Threads share panels, not tasks, and so always evenly.
   int64_t panel_rows() const { return depth * 64 / word; }
   int64_t panels() const { return (row_count + panel_rows() - 1) / panel_rows(); }

@@ -135,6 +135,12 @@ void expect_limits(const TileSchedule& s) {
     EXPECT_TRUE(s.store == TileSchedule::Store::streamed && s.row_count >= 2 * unit);
     EXPECT_GE(s.strip * s.word, paired_width(static_cast<int>(s.word)));
   }
+  // Columns lie where streaming stores, or lines put together from two panels, can reach them.
+  const int64_t reached = s.store == TileSchedule::Store::streamed
+                              ? std::max<int64_t>(s.alignment, skew_unit(static_cast<int>(s.word)))
+                              : s.alignment;
+  for (const auto* loops : {&s.columns, &s.outer})
+    for (const Loop& loop : *loops) EXPECT_EQ(0, loop.dst_step % reached);
   int64_t run = s.word;
   for (const Loop& loop : s.rows) {
     EXPECT_EQ(run, loop.dst_step);
@@ -192,19 +198,31 @@ TEST(RearrangeSchedule, EveryPointOnce) {
 
 TEST(RearrangeSchedule, EveryPointOnceInLargeShapes) {
   Taken taken;
-  for (const char* text :
-       {"rearrange u8 9000x3 perm=1,0",      "rearrange u8 3x9000 perm=1,0",
-        "rearrange f32 3000x9 perm=1,0",     "rearrange f32 9x3000 perm=1,0",
-        "rearrange f32 300x200 perm=1,0",    "rearrange f32 5000x20 perm=1,0",
-        "rearrange u8 70x2100 perm=1,0",     "rearrange u8 576x2100 perm=1,0",
-        "rearrange f32 320x200 perm=1,0",    "rearrange f32 8x8x8x8x8 perm=4,3,2,1,0",
-        "rearrange f64 30x40x50 perm=2,1,0", "rearrange f32 3x20000 src=0,1",
-        "rearrange f32 3x20000 src=1,0",     "rearrange u8 300000",
-        "rearrange f32 100x300 dst=600,2",   "rearrange f32 100x300 src=300,-1",
-        "rearrange f32 96x300 src=0,1",      "rearrange f32 97x300 src=0,1",
-        "rearrange f32 5x64x40 src=0,0,1",   "rearrange f32 64x5x40 src=0,40,1",
-        "rearrange f32 32x20x25 perm=1,0,2", "rearrange f32 31x20x25 perm=1,0,2",
-        "rearrange f16 2000x35 src=40,1"})
+  for (const char* text : {"rearrange u8 9000x3 perm=1,0",
+                           "rearrange u8 3x9000 perm=1,0",
+                           "rearrange f32 3000x9 perm=1,0",
+                           "rearrange f32 9x3000 perm=1,0",
+                           "rearrange f32 300x200 perm=1,0",
+                           "rearrange f32 5000x20 perm=1,0",
+                           "rearrange u8 70x2100 perm=1,0",
+                           "rearrange u8 576x2100 perm=1,0",
+                           "rearrange f32 320x200 perm=1,0",
+                           "rearrange f32 8x8x8x8x8 perm=4,3,2,1,0",
+                           "rearrange f64 30x40x50 perm=2,1,0",
+                           "rearrange f32 3x20000 src=0,1",
+                           "rearrange f32 3x20000 src=1,0",
+                           "rearrange u8 300000",
+                           "rearrange f32 100x300 dst=600,2",
+                           "rearrange f32 100x300 src=300,-1",
+                           "rearrange f32 96x300 src=0,1",
+                           "rearrange f32 97x300 src=0,1",
+                           "rearrange f32 5x64x40 src=0,0,1",
+                           "rearrange f32 64x5x40 src=0,40,1",
+                           "rearrange f32 32x20x25 perm=1,0,2",
+                           "rearrange f32 31x20x25 perm=1,0,2",
+                           "rearrange f16 2000x35 src=40,1",
+                           "rearrange u8 20x140x4 dst=561,4,1 src=4,80,1",
+                           "rearrange f16 3x9x140x2 dst=2521,280,2,1 src=2520,2,18,1"})
     for (const Policy& policy :
          {Policy{1, 1 << 30, 0}, Policy{4, 1, 0}, Policy{16, 1, INT64_MAX}, Policy{2, 1, 0, 64, 64},
           Policy{8, 1, 0, 64, 64, 0, true}, Policy{8, 1, 0, 64, 64, 0, false}}) {
@@ -225,7 +243,7 @@ TEST(RearrangeSchedule, ThreadsKeepTheirWritesApart) {
   // Strips are rows of dst: four for two threads, none divided.
   EXPECT_EQ(4, schedule->strips());
   EXPECT_EQ(TileSchedule::Store::streamed, schedule->store);
-  EXPECT_TRUE(schedule->aligned);
+  EXPECT_TRUE(schedule->aligned());
 }
 
 // One row for all of them: no long runs, and nothing else to divide.

@@ -39,22 +39,25 @@ class Tiles final : public Kernel {
     if (uniform_) return run_uniform(dst, src);
     if (small_) return run_small(dst, src);
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
-    parallel_for(
-        schedule_.outer_count * strips_ * panels_, threads, [&](int64_t begin, int64_t end) {
-          if (schedule_.store == Store::cached)
-            return run_direct(kernels_.cached, dst, src, begin, end);
-          const auto address = reinterpret_cast<uintptr_t>(dst);
-          const auto unit = static_cast<uintptr_t>(schedule_.word < 4 ? schedule_.word : 4);
-          if (schedule_.aligned && address % line_bytes == 0)
-            return run_direct(in_pairs(kernels_.paired) ? kernels_.paired : kernels_.streamed, dst,
-                              src, begin, end);
-          if (kernels_.skewed != nullptr && address % unit == 0)
-            return run_skewed(dst, src, begin, end);
-          run_direct(kernels_.cached, dst, src, begin, end);
-        });
+    parallel_for(schedule_.outer_count * strips_ * panels_, threads,
+                 [&](int64_t begin, int64_t end) { run_panels_of(dst, src, begin, end); });
   }
 
  private:
+  // Streaming needs columns at whole lines, or at whole units of what puts lines together: the steps were asked when the
+  // schedule was made, the address of the first column is known only here.
+  void run_panels_of(char* dst, const char* src, int64_t begin, int64_t end) const {
+    const auto address = reinterpret_cast<uintptr_t>(dst);
+    if (schedule_.store == Store::cached) return run_direct(kernels_.cached, dst, src, begin, end);
+    if (schedule_.aligned() && address % line_bytes == 0)
+      return run_direct(in_pairs(kernels_.paired) ? kernels_.paired : kernels_.streamed, dst, src,
+                        begin, end);
+    if (kernels_.skewed != nullptr && schedule_.can_skew() &&
+        address % static_cast<uintptr_t>(skew_unit(static_cast<int>(schedule_.word))) == 0)
+      return run_skewed(dst, src, begin, end);
+    run_direct(kernels_.cached, dst, src, begin, end);
+  }
+
   // The end of src, if all bytes before it belong to src and rows are so short that one reads beyond them.
   const char* readable(const char* src) const { return src_end_ == 0 ? nullptr : src + src_end_; }
   bool in_pairs(PanelKernel kernel) const { return schedule_.depth == 2 && kernel != nullptr; }

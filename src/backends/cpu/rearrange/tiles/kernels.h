@@ -17,6 +17,9 @@ constexpr int64_t lane_bytes = 16;  // that are read of a row at least
 // Bytes of each row in a tile of pairs of lines: 64 lines in all, but at least two of each row.
 constexpr int paired_width(int word) { return word <= 4 ? 128 : 32 * word; }
 
+// Columns that begin within lines go past the cache if all of them lie at multiples of so many bytes.
+constexpr int skew_unit(int word) { return word < 4 ? word : 4; }
+
 // Two tiles and where they stand; see tile_stage.h.
 struct Stage {
   static constexpr int tile_bytes = 16 << 10;
@@ -98,7 +101,7 @@ struct PanelKernels {
   PanelKernel streamed = nullptr;  // past the cache; every column 64-byte aligned, any `rows`
   PanelKernel paired =
       nullptr;  // the same, two lines of each column together; null where not offered
-  // Past the cache with columns at any multiple of min(word, 4) bytes: whole lines are put together
+  // Past the cache with columns at any multiple of skew_unit(word) bytes: whole lines are put together
   // from this panel and the one before it, which waits in `carry`; see tile_skewed.h. Null where not
   // offered.
   PanelKernel skewed = nullptr;

@@ -13,7 +13,7 @@ namespace infini::cpu {
 // What is left of any panel beside whole blocks.
 template <class V, int word>
 void run_skewed_edge(const Panel& p, int64_t begin) {
-  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  constexpr int L = 16 / word, unit = skew_unit(word);
   const Rows<V, word> rows(p, 0);
   typename V::type v[L];
   for (int64_t c = begin; c < p.columns; c += L) {
@@ -33,7 +33,7 @@ void run_skewed_edge(const Panel& p, int64_t begin) {
 // before.
 template <class V, int word>
 void run_skewed_end(const Panel& p) {
-  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  constexpr int L = 16 / word, unit = skew_unit(word);
   constexpr int64_t ahead = 32;
   const auto emit = [&](int64_t c, const typename V::type* v, auto between) {
     for (int k = 0; k < L; ++k) {
@@ -53,7 +53,7 @@ void run_skewed_end(const Panel& p) {
 // The last columns of a panel, fewer than a block, from a block that overlaps its neighbour if there is one.
 template <class V, int word>
 inline void run_skewed_rest(const Panel& p, int left) {
-  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  constexpr int L = 16 / word, unit = skew_unit(word);
   const int64_t first = p.columns < L ? 0 : p.columns - L;
   typename V::type v[L];
   load_block<V, word>(v, Rows<V, word>(p, 0).at, first * word, p.columns < L ? left : L);
@@ -68,7 +68,7 @@ inline void run_skewed_rest(const Panel& p, int left) {
 
 template <class V, int word>
 void run_skewed(const Panel& p) {
-  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  constexpr int L = 16 / word, unit = skew_unit(word);
   if (p.first || p.last || p.unwritten) return run_skewed_end<V, word>(p);
   const auto emit = [dst = p.dst, column = p.dst_of_column, carry = p.carry](
                         int64_t c, const typename V::type* v, auto between) {
@@ -106,7 +106,7 @@ void run_skewed_pairs_edge(const Panel& p, int64_t begin) {
 // Only every second line is carried.
 template <class V, int word>
 void run_skewed_pairs(const Panel& p) {
-  constexpr int L = 16 / word, unit = word < 4 ? word : 4;
+  constexpr int L = 16 / word, unit = skew_unit(word);
   if (p.first || p.last || p.unwritten) return run_skewed_pairs_edge<V, word>(p, 0);
   const auto emit = [dst = p.dst, column = p.dst_of_column, carry = p.carry](
                         int64_t c, const typename V::type* v, auto between) {
