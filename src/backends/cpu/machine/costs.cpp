@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <sstream>
 
@@ -55,7 +56,17 @@ Policy policy_from(const Costs& costs, int threads) {
   return policy;
 }
 
+namespace {
+std::atomic<const Policy*> forced_policy{nullptr};
+}
+
+ForcedPolicy::ForcedPolicy(const Policy& policy)
+    : policy_(policy), before_(forced_policy.exchange(&policy_)) {}
+ForcedPolicy::~ForcedPolicy() { forced_policy = before_; }
+
 Policy current_policy() {
+  if (const Policy* const forced = forced_policy) [[unlikely]]
+    return *forced;
   Policy policy = policy_from(costs(), available_threads());
   policy.planes = isa() == Isa::avx512 ? 8 : 4;
   return policy;

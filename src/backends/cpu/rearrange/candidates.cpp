@@ -23,9 +23,6 @@ bool is_tiny(const infini::Device&, const RearrangePlan& plan) {
   return moved_bytes(plan) <= tiny_bytes;
 }
 
-constexpr int64_t shuffled_bytes =
-    64 << 10;  // to find the windows takes as long as moving some of them
-
 // Past the cache, long rows that become columns are moved fastest in blocks and tiles.
 bool is_narrow(const infini::Device&, const RearrangePlan& plan) {
   return !beyond_caches(plan, current_policy()) || !is_wide_transposition(plan);
@@ -37,8 +34,9 @@ bool is_line(const infini::Device& device, const RearrangePlan& plan) {
   return is_narrow(device, plan) && !(ragged && make_block_schedule(plan, current_policy()));
 }
 
+// To find the windows takes as long as moving some of them.
 bool is_worth_a_program(const infini::Device& device, const RearrangePlan& plan) {
-  return moved_bytes(plan) >= shuffled_bytes && is_narrow(device, plan);
+  return moved_bytes(plan) >= current_policy().prepared_bytes && is_narrow(device, plan);
 }
 
 std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan);

@@ -24,10 +24,26 @@ struct Policy {
   int64_t memory_bytes = 20 << 20;  // from here on both tensors are far beyond the private caches
   bool pairs = false;               // pairs of lines are stored faster than lines that lie apart
   int64_t planes = 8;  // as many woven ones are taken apart faster run by run than in blocks
+  int64_t prepared_bytes = 64 << 10;  // fewer are moved before blocks, programs or parts are found
+  int64_t piece_bytes = 256 << 10;    // of a long run in a task; of what is shared a part of it
 };
 
 // The policy of this process, see costs.h.
 Policy current_policy();
+
+// For tests and fuzzers: as long as one lives, current_policy() gives its policy, by which small problems reach what only
+// large ones do on this machine. Not to be made or ended while another thread makes kernels.
+class ForcedPolicy {
+ public:
+  explicit ForcedPolicy(const Policy& policy);
+  ForcedPolicy(const ForcedPolicy&) = delete;
+  ForcedPolicy& operator=(const ForcedPolicy&) = delete;
+  ~ForcedPolicy();
+
+ private:
+  Policy policy_;
+  const Policy* before_;
+};
 
 // What tiles are made of.
 constexpr bool is_word(int64_t bytes) {

@@ -476,5 +476,25 @@ TEST(RearrangeSchedule, TextsNameTheDecisions) {
       to_string(*schedule));
 }
 
+// Small problems reach what only large ones do, until it ends; the inner one of two counts.
+TEST(RearrangeSchedule, ForcedPolicyIsTheCurrentOne) {
+  const auto problem = harness::parse_rearrange("rearrange f32 160x64 perm=1,0");
+  const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
+  const auto streams = [&] {
+    return make_tile_schedule(plan, current_policy())->store == TileSchedule::Store::streamed;
+  };
+  EXPECT_FALSE(streams());
+  {
+    const ForcedPolicy low({.streamed_bytes = 1024});
+    EXPECT_TRUE(streams());
+    {
+      const ForcedPolicy high({.streamed_bytes = 1 << 20});
+      EXPECT_FALSE(streams());
+    }
+    EXPECT_TRUE(streams());
+  }
+  EXPECT_FALSE(streams());
+}
+
 }  // namespace
 }  // namespace infini::cpu

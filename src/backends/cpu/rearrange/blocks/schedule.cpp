@@ -16,9 +16,8 @@ using Axis = BlockSchedule::Axis;
 
 constexpr int64_t least_src_run =
     16;  // of fewer bytes most of what is fetched for a block would not belong to it
-constexpr int64_t whole_bytes = 2048;       // runs that are better whole than in parts
-constexpr int64_t most_atom = 256;          // longer ones are copied
-constexpr int64_t least_cached = 64 << 10;  // bytes that are worth blocks in the cache
+constexpr int64_t whole_bytes = 2048;  // runs that are better whole than in parts
+constexpr int64_t most_atom = 256;     // longer ones are copied
 
 // The axes, as indices, that form one run on a side, innermost first; `gap`: bytes that may lie between its parts.
 template <int64_t Loop::*step>
@@ -51,7 +50,7 @@ bool is_slim(const TileSchedule& tiles) {
 bool is_for_others(const RearrangePlan& plan, const Policy& policy) {
   const auto tiles = make_tile_schedule(plan, policy);
   if (beyond_caches(plan, policy)) return tiles && suits(*tiles);
-  return moved_bytes(plan) < least_cached || (tiles && !is_slim(*tiles));
+  return moved_bytes(plan) < policy.prepared_bytes || (tiles && !is_slim(*tiles));
 }
 
 int64_t volume(const std::vector<Axis>& axes) {

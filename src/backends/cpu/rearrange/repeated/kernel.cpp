@@ -4,7 +4,6 @@
 namespace infini::cpu {
 namespace {
 
-constexpr int64_t least_bytes = 64 << 10;
 // Shorter blocks are worth it past the cache, where all repetitions of one together are long.
 constexpr int64_t least_block = 1 << 10, least_short_block = 40, least_region = 4 << 10;
 constexpr int64_t least_times = 3,
@@ -33,7 +32,7 @@ class Repeated final : public Kernel {
 
 // The outermost loop that repeats a block without gaps, if moving the block is more than copying it; or -1.
 int repeating_loop(const RearrangePlan& plan, const Policy& policy) {
-  if (moved_bytes(plan) < least_bytes) return -1;
+  if (moved_bytes(plan) < policy.prepared_bytes) return -1;
   const bool streamed = beyond_caches(plan, policy);
   int found = -1;
   int64_t block = plan.atom_bytes;

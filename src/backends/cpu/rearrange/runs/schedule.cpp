@@ -20,9 +20,9 @@ constexpr int64_t least_seamed = 128;  // shorter runs but copies are left to pl
 constexpr int64_t least_joined = 40, most_joined = 1536;  // longer rows are streamed side by side
 constexpr int64_t rows_side_by_side = 16, least_rows_side_by_side = 4, least_far = 2 << 10;
 constexpr int64_t least_fill_bytes = 256;
-constexpr int64_t shared_piece_bytes = 16 << 10;  // what several runs read again stays in L1
-constexpr int64_t piece_bytes = 256 << 10;
-constexpr int64_t spread_piece_bytes = 16 << 20;  // in eight parts, each of them many pages
+constexpr int64_t shared_pieces = 16;  // of a piece: what several runs read again stays in L1
+constexpr int64_t spread_pieces = 64;  // at once, in eight parts, each of them many pages
+constexpr int64_t least_piece = 512;   // kernels are chosen by the length of pieces
 
 int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
@@ -213,13 +213,13 @@ bool bring_joining_rows_last(LineSchedule& schedule) {
 }
 
 // Pieces of whole lines, none of them much shorter than the others: kernels are chosen by their length.
-int64_t choose_piece(const LineSchedule& schedule, int threads) {
-  const int64_t shared = shared_piece_bytes / schedule.ways, unit = line_bytes / schedule.word,
-                count = schedule.count;
+int64_t choose_piece(const LineSchedule& schedule, int threads, int64_t piece_bytes) {
+  const int64_t shared = piece_bytes / shared_pieces / schedule.ways,
+                unit = line_bytes / schedule.word, count = schedule.count;
   const int64_t spread = std::clamp(schedule.outer_count * count * schedule.word / (4 * threads),
-                                    piece_bytes, spread_piece_bytes);
+                                    piece_bytes, spread_pieces * piece_bytes);
   const int64_t alone = schedule.kind == LineKind::spread ? spread : piece_bytes;
-  const int64_t bytes = schedule.near_count > 1 ? shared : alone;
+  const int64_t bytes = std::max(schedule.near_count > 1 ? shared : alone, least_piece);
   const int64_t pieces = std::max<int64_t>(1, count * schedule.word / bytes);
   int64_t piece = round_up(ceil_div(count, pieces), unit);
   while (piece < count && count % piece > 0 && count % piece < 4 * unit) piece += unit;
@@ -243,7 +243,7 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   if (large && streams) sort_by_source(schedule.outer);
   const bool joining = large && bring_joining_rows_last(schedule);
   const int threads = threads_for(moved_bytes(plan), policy);
-  schedule.piece = choose_piece(schedule, threads);
+  schedule.piece = choose_piece(schedule, threads, policy.piece_bytes);
   share_near(schedule, threads);
   const bool copies = schedule.kind == LineKind::copy;
   if (joining && copies && schedule.near.empty() && schedule.outer.size() > 1)

@@ -27,8 +27,7 @@ constexpr int64_t least_far = 2 << 10, near_ahead_bytes = 256, near_blocks = 64,
 constexpr int most_far_windows = 4, most_windows = 14;
 constexpr int64_t least_tile_run = 48;
 constexpr int64_t least_joined = 40, most_shuffled_row = 64;
-constexpr int64_t task_bytes = 64 << 10;
-constexpr int64_t shared_bytes = 256 << 10;  // of src, that near rows find in L2
+constexpr int64_t tasks_of_piece = 4;
 
 // Cycles, roughly. A line that is copied past the cache takes 17 of them.
 constexpr double cycles_of_pick = 1.6, cycles_of_vector = 3, cycles_of_period = 4,
@@ -274,7 +273,9 @@ int64_t ahead_of(const ShuffleSchedule& schedule, int64_t blocks) {
 
 // Whole periods. Of near rows that are not made side by side so few blocks that their lines stay in L1, but many enough
 // that most lines of dst are whole.
-int64_t choose_piece(const ShuffleSchedule& schedule, int threads) {
+int64_t choose_piece(const ShuffleSchedule& schedule, int threads, int64_t piece_bytes) {
+  const int64_t task_bytes = std::max(piece_bytes / tasks_of_piece, least_piece),
+                shared_bytes = piece_bytes;  // of src, that near rows find in L2
   const int64_t extent = schedule.along.extent, block = schedule.along.dst_step,
                 period = schedule.program.blocks;
   if (schedule.side_by_side) {
@@ -357,7 +358,8 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan,
   if (schedule.room == 0 && repeats_ends(plan, view, schedule.program)) return std::nullopt;
   schedule.strip = std::min(schedule.near.extent, most_strip);
   schedule.side_by_side = is_side_by_side(plan, view, policy, width);
-  schedule.piece = choose_piece(schedule, threads_for(moved_bytes(plan), policy));
+  schedule.piece =
+      choose_piece(schedule, threads_for(moved_bytes(plan), policy), policy.piece_bytes);
   return schedule;
 }
 
