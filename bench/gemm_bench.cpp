@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 #include "base/device_kind.h"
 #include "base/dtype.h"
@@ -12,6 +11,7 @@
 #include "bench/measure.h"
 #include "harness/gemm_check.h"
 #include "harness/gemm_reference.h"
+#include "harness/json.h"
 #include "ops/gemm.h"
 #include "runtime/current_device.h"
 
@@ -60,45 +60,49 @@ std::string verify(const harness::GemmProblem& problem) {
   return harness::check(problem, harness::GemmValues::random).message;
 }
 
-void print_header(const GemmLimits& limits, infiniDtype_t dtype) {
-  std::printf(
-      "\n%s: at most %.4g GFLOP/s and %.4g GB/s here\n%-31s %8s %7s %6s %6s %9s %6s  %-10s %s\n",
-      dtype_name(dtype), limits.flops_per_second * 1e-9, limits.bytes_per_second * 1e-9, "case",
-      "GFLOP/s", "GB/s", "bound", "of it", "best peer", "ratio", "candidate", "peers");
+void print_header(const GemmLimits& limits, infiniDtype_t dtype, size_t label_width) {
+  std::printf("\n%s: at most %.4g GFLOP/s and %.4g GB/s here\n", dtype_name(dtype),
+              limits.flops_per_second * 1e-9, limits.bytes_per_second * 1e-9);
+  std::printf("%-*s %-22s %8s %4s  %-10s %8s %5s  %s\n", static_cast<int>(label_width), "", "case",
+              "GFLOP/s", "", "of limit", "peer", "ratio", "candidate");
 }
 
-void print_row(const GemmRow& row) {
-  std::printf("%-31s %8.1f %7.1f %6s %6.2f ", row.name.c_str(), row.flops / row.seconds * 1e-9,
-              row.bytes / row.seconds * 1e-9, row.byte_bound ? "bytes" : "flops",
-              row.limit_seconds / row.seconds);
+void print_row(const GemmRow& row, const std::string& label) {
+  std::printf("%s %s %8.1f %5s  %4.2f %-5s ", label.c_str(),
+              in_column(row.name, label.size(), 22).c_str(), row.flops / row.seconds * 1e-9,
+              spread_text(row.spread).c_str(), row.limit_seconds / row.seconds,
+              row.byte_bound ? "bytes" : "flops");
   if (const PeerTime* best = row.best_peer())
-    std::printf("%9.1f %6.2f  ", row.flops / best->seconds * 1e-9, best->ratio);
+    std::printf("%8.1f %5.2f  ", row.flops / best->seconds * 1e-9, best->ratio);
   else
-    std::printf("%9s %6s  ", "-", "-");
-  std::printf("%-10s", row.candidate.c_str());
+    std::printf("%8s %5s  ", "-", "-");
+  std::printf("%s%s\n", row.candidate.c_str(), row.verified ? "" : "  WRONG RESULT");
+  if (!row.peers.empty()) std::printf("%*s peers:", static_cast<int>(label.size()), "");
   for (const PeerTime& peer : row.peers)
     std::printf(" %s %.1f", peer.name.c_str(), row.flops / peer.seconds * 1e-9);
-  std::printf("%s\n", row.verified ? "" : "  WRONG RESULT");
+  if (!row.peers.empty()) std::printf("\n");
   std::fflush(stdout);
 }
 
 }  // namespace
 
-const GemmLimits& GemmBench::limits_for(infiniDtype_t dtype) {
+const GemmLimits& GemmBench::limits_for(infiniDtype_t dtype, size_t label_width) {
   const auto [place, fresh] = limits_.try_emplace(dtype);
   if (fresh) {
     place->second = measure_gemm_limits(current_device(), dtype);
-    print_header(place->second, dtype);
+    print_header(place->second, dtype, label_width);
   }
   return place->second;
 }
 
-void GemmBench::measure(const std::string& name, const std::string& text) {
+void GemmBench::measure(const std::string& name, const std::string& text, const std::string& label,
+                        const std::function<void()>& before_printing) {
   const auto problem = harness::parse_gemm(text);
   Device& device = current_device();
   const Gemm op(device, problem.c, problem.a, problem.b);
   require(op.kernel() != nullptr, INFINI_STATUS_BAD_PARAM, name, ": nothing to measure");
-  const GemmLimits& limits = limits_for(problem.a.dtype);
+  if (!limits_.contains(problem.a.dtype)) before_printing();
+  const GemmLimits& limits = limits_for(problem.a.dtype, label.size());
   GemmRow row{.name = name,
               .problem = text,
               .device = device_kind_name(device.kind()),
@@ -136,6 +140,7 @@ void GemmBench::measure(const std::string& name, const std::string& text) {
   else
     bench::measure(device, sides, options_.seconds, threads_wake_up, threads_calm_down);
   row.seconds = sides[0].median();
+  row.spread = spread_of(sides[0].samples);
   for (size_t i = 0; i < peers.size(); ++i) {
     const Side& side = sides[i + 1];
     row.peers.push_back({peers[i]->name(), side.median(), times_as_long(side, sides[0])});
@@ -145,7 +150,8 @@ void GemmBench::measure(const std::string& name, const std::string& text) {
   row.byte_bound =
       memory > arithmetic && rotates;  // what stays in the caches is not bound by memory
   row.limit_seconds = row.byte_bound ? memory : arithmetic;
-  print_row(row);
+  before_printing();
+  print_row(row, label);
   rows_.push_back(std::move(row));
 }
 
@@ -158,23 +164,26 @@ bool GemmBench::all_verified() const {
   return std::all_of(rows_.begin(), rows_.end(), [](const GemmRow& row) { return row.verified; });
 }
 
-void GemmBench::write_json(const std::string& path) const {
-  std::ofstream file(path);
-  file << "{\"version\": \"" << infiniVersionString() << "\", \"rows\": [";
-  for (size_t i = 0; i < rows_.size(); ++i) {
-    const GemmRow& row = rows_[i];
-    file << (i ? ",\n" : "\n") << " {\"name\": \"" << row.name << "\", \"problem\": \""
-         << row.problem << "\", \"device\": \"" << row.device << "\", \"candidate\": \""
-         << row.candidate << "\", \"gflops\": " << row.flops / row.seconds * 1e-9
-         << ", \"seconds\": " << row.seconds << ", \"peer_seconds\": {";
-    for (size_t j = 0; j < row.peers.size(); ++j)
-      file << (j ? ", " : "") << "\"" << row.peers[j].name << "\": " << row.peers[j].seconds;
-    file << "}, \"of_limit\": " << row.limit_seconds / row.seconds
-         << ", \"verified\": " << (row.verified ? "true" : "false") << "}";
+std::string GemmBench::rows_json() const {
+  std::vector<std::string> rows;
+  for (const GemmRow& row : rows_) {
+    harness::JsonObject peers;
+    for (const PeerTime& peer : row.peers) peers.add(peer.name, peer.seconds);
+    rows.push_back(harness::JsonObject()
+                       .add("name", row.name)
+                       .add("problem", row.problem)
+                       .add("device", row.device)
+                       .add("candidate", row.candidate)
+                       .add("bytes", row.bytes)
+                       .add("gflops", row.flops / row.seconds * 1e-9)
+                       .add("seconds", row.seconds)
+                       .add("spread", row.spread)
+                       .add_json("peer_seconds", peers.text())
+                       .add("of_limit", row.limit_seconds / row.seconds)
+                       .add("verified", row.verified)
+                       .text());
   }
-  file << "\n]}\n";
-  file.close();
-  require(file.good(), INFINI_STATUS_INTERNAL_ERROR, "--json: cannot write ", path);
+  return harness::json_array(rows);
 }
 
 }  // namespace infini::bench

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include "bench/interrupt.h"
+
 namespace infini::bench {
 namespace {
 
@@ -37,11 +39,21 @@ double median_of(std::vector<double> values) {
 
 double Side::median() const { return median_of(samples); }
 
-double times_as_long(const Side& other, const Side& side) {
+double spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](size_t quarter) { return values[(values.size() - 1) * quarter / 4]; };
+  return (at(3) - at(1)) / 2 / at(2);
+}
+
+std::vector<double> ratios_of(const Side& other, const Side& side) {
   std::vector<double> ratios;
   for (size_t i = 0; i < side.samples.size(); ++i)
     ratios.push_back(other.samples[i] / side.samples[i]);
-  return median_of(std::move(ratios));
+  return ratios;
+}
+
+double times_as_long(const Side& other, const Side& side) {
+  return median_of(ratios_of(other, side));
 }
 
 void measure(Device& device, std::vector<Side>& sides, double seconds, double settle, double idle) {
@@ -56,13 +68,15 @@ void measure(Device& device, std::vector<Side>& sides, double seconds, double se
     round += once * static_cast<double>(side.repeats) + settle + idle;
   }
   const int rounds = static_cast<int>(std::clamp(seconds / round, 7.0, 1000.0));
-  for (int i = 0; i < rounds; ++i)
+  for (int i = 0; i < rounds; ++i) {
+    end_if_interrupted();
     for (Side& side : sides) {
       std::this_thread::sleep_for(std::chrono::duration<double>(idle));
       for (double spent = 0; spent < settle;) spent += time_runs(device, side.body, side.repeats);
       side.samples.push_back(time_runs(device, side.body, side.repeats) /
                              static_cast<double>(side.repeats));
     }
+  }
 }
 
 }  // namespace infini::bench

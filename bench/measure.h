@@ -34,14 +34,19 @@ struct Side {
   double median() const;
 };
 
+// Half of what lies between the quartiles, by the median: how far a turn usually is from it.
+double spread_of(std::vector<double> values);
+
 // How many times as long `other` takes: the median over the turns, so that a machine which is slower for a while is
 // slower for both.
 double times_as_long(const Side& other, const Side& side);
+// For each turn.
+std::vector<double> ratios_of(const Side& other, const Side& side);
 
 // Samples of at least 1 ms (2 ms on accelerators), each side in turn, for about this many seconds.
 // `settle` seconds of every turn run before its sample and do not count. `idle` seconds nothing runs before them: the
 // threads of another library spin for a while after its last call, and where there is no processor left for one of ours,
-// it may share that of another for all of the turn.
+// it may share that of another for all of the turn. Throws Interrupted.
 void measure(Device& device, std::vector<Side>& sides, double seconds, double settle = 0,
              double idle = 0);
 

@@ -85,6 +85,7 @@ Row measure_once(const std::string& name, const std::string& text, const Options
     const double ratio = times_as_long(sides[i], sides[0]);
     if (i > 1 && ratio >= row.ratio) continue;
     row.ratio = ratio;
+    row.spread = spread_of(ratios_of(sides[i], sides[0]));
     row.limit_seconds = sides[i].median();
     row.limit = device.kind() == INFINI_DEVICE_CPU ? plain_copies()[i - 1].name : "memcpy";
   }

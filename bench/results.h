@@ -14,6 +14,7 @@ struct Row {
   double limit_seconds = 0;  // median of a copy that moves as many bytes
   std::string limit;         // which copy that was
   double ratio = 0;          // of the speed of that copy, median over the turns
+  double spread = 0;         // how far the ratio of a turn usually is from that, as a part of it
   double allowed =
       1;  // the ratio that whole lines of memory allow: the copy's bytes by those that must move
   bool verified = true;  // false only when a comparison failed
@@ -30,14 +31,19 @@ class Results {
   double mean_ratio() const;    // geometric
   double mean_allowed() const;  // of what whole lines allow, at most 1 each
   bool all_verified() const;
-  // Throws when the file cannot be written.
-  void write_json(const std::string& path) const;
+  std::string rows_json() const;
 
  private:
   std::vector<Row> rows_;
 };
 
-void print_rearrange_header(bool scaling = false);
-void print_row(const Row& row);
+// `label` stands before the name and has `label_width` columns.
+void print_rearrange_header(bool scaling, int label_width);
+void print_row(const Row& row, const std::string& label);
+
+// A name in a column; one that is too long for it gets a line of its own, and what follows stands below it.
+std::string in_column(const std::string& name, size_t indent, size_t width);
+// "±3%".
+std::string spread_text(double spread);
 
 }  // namespace infini::bench

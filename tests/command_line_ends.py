@@ -1,5 +1,7 @@
 """How the command line tool ends when its output cannot be written or when it is interrupted."""
+import json
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -30,8 +32,42 @@ def output_mismatches(tool, scratch):
             yield f"{redirection}: exit status {result.returncode}, {result.stdout!r}"
 
 
+def interrupted(tool, arguments, lines, signals=(signal.SIGINT,)):
+    """Sends the signals once so many lines were printed; returns the exit status and all of the output."""
+    with subprocess.Popen([tool, *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        seen = [process.stdout.readline() for _ in range(lines)]
+        for number in signals:
+            process.send_signal(number)
+        output, errors = process.communicate(timeout=100)
+    return process.returncode, "".join(seen) + output + errors
+
+
+def interrupt_mismatches(tool, scratch):
+    # What was measured is printed and kept, and the process ends by the signal.
+    path = pathlib.Path(scratch) / "interrupted.json"
+    cases = ["rearrange u8 64x64 perm=1,0", "gemm f32 m=8 n=8 k=8"]
+    for case, header in zip(cases, (2, 4)):
+        path.unlink(missing_ok=True)
+        many = ["bench", *[case] * 1000, "--no-verify", "--milliseconds", "20", "--json", str(path)]
+        status, output = interrupted(tool, many, header + 2)
+        if status != -signal.SIGINT or "of 1000 cases were measured" not in output:
+            yield f"{case} interrupted: exit status {status}\n{output}"
+            continue
+        report = json.loads(path.read_text())
+        if report["complete"] or not 2 <= len(report["rows"]) < 1000:
+            yield f"{case} interrupted: {len(report['rows'])} rows, complete is {report['complete']}"
+    # Before the first row: a report without rows, but not in place of an older one.
+    endless = ["bench", "rearrange u8 64x64", "--milliseconds", "100000", "--json", str(path)]
+    for older in (None, '{"rows": [1]}'):
+        path.unlink() if older is None else path.write_text(older)
+        status, output = interrupted(tool, endless, 1, (signal.SIGTERM,))
+        rows = json.loads(path.read_text())["rows"]
+        if status != -signal.SIGTERM or rows != ([1] if older else []):
+            yield f"interrupted before the first row: exit status {status}, {rows}"
+
+
 def main(tool, scratch):
-    wrong = list(output_mismatches(tool, scratch))
+    wrong = [*output_mismatches(tool, scratch), *interrupt_mismatches(tool, scratch)]
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -39,6 +39,17 @@ std::string Arguments::take_value(const std::string& name, const std::string& ot
   return otherwise;
 }
 
+std::string Arguments::take_optional_value(const std::string& name, const std::string& left_out) {
+  const auto found = std::find(words_.begin(), words_.end(), name);
+  if (found == words_.end()) return take_value(name, "");
+  const auto next = found + 1;
+  const bool given = next != words_.end() && !next->starts_with("--") && !names_operator(*next) &&
+                     next->find(' ') == std::string::npos;
+  if (given) return take_value(name, "");
+  words_.erase(found);
+  return left_out;
+}
+
 int64_t Arguments::take_integer(const std::string& name, int64_t otherwise, int64_t least,
                                 int64_t most) {
   const std::string text = take_value(name, "");

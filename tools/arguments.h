@@ -16,6 +16,8 @@ class Arguments {
   // Each takes what it finds out of the list.
   bool take_flag(const std::string& name);
   std::string take_value(const std::string& name, const std::string& otherwise);
+  // A value that may be left out: the next word is one unless it is an option or begins a problem. Empty: no such option.
+  std::string take_optional_value(const std::string& name, const std::string& left_out);
   // Throws for what is not within least..most.
   int64_t take_integer(const std::string& name, int64_t otherwise, int64_t least,
                        int64_t most = INT64_MAX);

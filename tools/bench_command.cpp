@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "bench/gemm_bench.h"
+#include "bench/interrupt.h"
 #include "bench/rearrange_bench.h"
 #include "bench/results.h"
 #include "harness/gemm_cases.h"
@@ -14,6 +15,7 @@
 #include "runtime/current_device.h"
 #include "tools/arguments.h"
 #include "tools/python_peers.h"
+#include "tools/report.h"
 
 namespace infini::tools {
 namespace {
@@ -61,12 +63,56 @@ std::vector<NamedProblem> random_problems(int64_t count, int64_t seed, int64_t m
   return all;
 }
 
+// Calls body(problem, label) for each, with progress on a terminal; returns how many were done before an interrupt.
+template <class Body>
+size_t measure_each(const std::vector<NamedProblem>& problems, const Body& body) {
+  Progress progress(static_cast<int64_t>(problems.size()));
+  for (size_t i = 0; i < problems.size(); ++i) {
+    const auto number = static_cast<int64_t>(i) + 1;
+    progress.show(number, problems[i].name);
+    try {
+      bench::end_if_interrupted();
+      body(problems[i], progress.label(number), progress);
+    } catch (const bench::Interrupted&) {
+      return i;
+    }
+  }
+  return problems.size();
+}
+
+// What is said below the rows when they are not all there, or not to be relied on.
+template <class Rows>
+void print_remarks(const Rows& rows, size_t asked) {
+  if (rows.size() < asked)
+    std::printf("interrupted: %zu of %zu cases were measured\n", rows.size(), asked);
+  constexpr double noisy = 0.05;
+  const auto count =
+      std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.spread > noisy; });
+  if (count > 0)
+    std::printf(
+        "note: in %td of %zu cases half of the turns were off by more than %.0f%%; is something\n"
+        "else running here? More turns help: --milliseconds 2000\n",
+        count, rows.size(), noisy * 100);
+  std::fflush(stdout);
+}
+
 int bench_gemms(const std::vector<NamedProblem>& problems, const bench::Options& options,
-                const std::string& json, const std::string& peer) {
+                const ReportFile& file, const std::string& peer) {
   bench::GemmBench bench(options);
-  for (const auto& problem : problems) bench.measure(problem.name, problem.text);
-  if (!json.empty()) bench.write_json(json);
-  if (!peer.empty()) run_torch_peer(json, false);
+  const auto keep = [&](bool is_final, bool complete) {
+    file.write(
+        start_report("bench").add("complete", complete).add_json("rows", bench.rows_json()).text(),
+        is_final);
+  };
+  const size_t done =
+      measure_each(problems, [&](const NamedProblem& problem, const auto& label, auto& progress) {
+        bench.measure(problem.name, problem.text, label, [&] { progress.clear(); });
+        keep(false, false);
+      });
+  const bool complete = done == problems.size();
+  print_remarks(bench.rows(), problems.size());
+  if (done > 0 || !file.holds_an_older_one()) keep(true, complete);
+  if (complete && !peer.empty()) run_torch_peer(file.path(), false);
   return bench.all_verified() ? 0 : 1;
 }
 
@@ -78,26 +124,48 @@ bool peers_come_by_themselves(const std::vector<std::string>& words) {
                      [](const std::string& word) { return word.starts_with("cpu"); });
 }
 
-int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Options& options,
-                     const std::string& json, const std::string& peer) {
-  bench::Results results;
-  bench::print_rearrange_header(options.scaling);
-  for (const auto& problem : problems) {
-    results.add(bench::measure_rearrange(problem.name, problem.text, options));
-    bench::print_row(results.rows().back());
-  }
-  std::printf("geometric mean of the ratios: %.2f", results.mean_ratio());
-  if (results.mean_allowed() < 0.995)
-    std::printf(" (whole lines allow %.2f)", results.mean_allowed());
-  std::printf("\n");
-  if (!json.empty()) results.write_json(json);
+void run_rearrange_peer(const std::string& peer, const std::string& report,
+                        const ReportFile& file) {
   if (peer == "cpu") {
-    const TemporaryFile file;
-    results.write_json(file.path());
-    run_cpu_peers(file.path());
+    const TemporaryFile copy;
+    std::ofstream(copy.path()) << report;
+    run_cpu_peers(copy.path());
   } else if (!peer.empty()) {
-    run_torch_peer(json, peer == "torch-compiled");
+    run_torch_peer(file.path(), peer == "torch-compiled");
   }
+}
+
+std::string report_of(const bench::Results& results, bool complete) {
+  return start_report("bench")
+      .add("complete", complete)
+      .add("mean_ratio", results.mean_ratio())
+      .add_json("rows", results.rows_json())
+      .text();
+}
+
+int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Options& options,
+                     const ReportFile& file, const std::string& peer) {
+  bench::Results results;
+  bench::print_rearrange_header(
+      options.scaling,
+      static_cast<int>(Progress(static_cast<int64_t>(problems.size())).label(1).size()));
+  const size_t done =
+      measure_each(problems, [&](const NamedProblem& problem, const auto& label, auto& progress) {
+        results.add(bench::measure_rearrange(problem.name, problem.text, options));
+        progress.clear();
+        bench::print_row(results.rows().back(), label);
+        file.write(report_of(results, false), false);
+      });
+  const bool complete = done == problems.size();
+  if (done > 0) {
+    std::printf("geometric mean of the ratios: %.2f", results.mean_ratio());
+    if (results.mean_allowed() < 0.995)
+      std::printf(" (whole lines allow %.2f)", results.mean_allowed());
+    std::printf("\n");
+  }
+  print_remarks(results.rows(), problems.size());
+  if (done > 0 || !file.holds_an_older_one()) file.write(report_of(results, complete), true);
+  if (complete) run_rearrange_peer(peer, report_of(results, complete), file);
   return results.all_verified() ? 0 : 1;
 }
 
@@ -116,12 +184,6 @@ bench::Options take_options(Arguments& arguments) {
   options.scaling = arguments.take_flag("--scaling");
   options.seconds = static_cast<double>(arguments.take_integer("--milliseconds", 300, 1)) / 1000;
   return options;
-}
-
-// Found out before anything is measured, not after.
-void require_writable(const std::string& json) {
-  require(json.empty() || std::ofstream(json, std::ios::app).is_open(), INFINI_STATUS_BAD_PARAM,
-          "--json: cannot write ", json);
 }
 
 struct Work {
@@ -156,13 +218,13 @@ int run_bench(Arguments& arguments) {
   if (arguments.take_flag("--list")) return list_suites(arguments);
   arguments.take_device();
   const bench::Options options = take_options(arguments);
-  const std::string json = arguments.take_value("--json", "");
+  const ReportFile file(arguments);
   const std::string asked = arguments.take_value("--peer", "");
   const bool torch = asked == "torch" || asked == "torch-compiled";
-  require(asked.empty() || asked == "none" || (torch && !json.empty()), INFINI_STATUS_BAD_PARAM,
-          "--peer is \"", asked,
-          "\"; expected none, or torch or torch-compiled together with --json FILE");
-  require_writable(json);
+  require(
+      asked.empty() || asked == "none" || (torch && file.wanted() && !file.is_standard_output()),
+      INFINI_STATUS_BAD_PARAM, "--peer is \"", asked,
+      "\"; expected none, or torch or torch-compiled together with --json FILE");
   const auto [words, problems] = take_work(arguments);
   const auto gemms = std::count_if(problems.begin(), problems.end(),
                                    [](const NamedProblem& p) { return harness::is_gemm(p.text); });
@@ -170,8 +232,11 @@ int run_bench(Arguments& arguments) {
   require(products || gemms == 0, INFINI_STATUS_BAD_PARAM,
           "a bench has rearrange or gemm problems, not both");
   const std::string peer = choose_peer(asked, products, words);
-  return products ? bench_gemms(problems, options, json, peer)
-                  : bench_rearranges(problems, options, json, peer);
+  bench::watch_interrupts();
+  std::printf("%s\n", machine_line().c_str());
+  std::fflush(stdout);  // through a pipe, too, it stands there while the first case runs
+  return products ? bench_gemms(problems, options, file, peer)
+                  : bench_rearranges(problems, options, file, peer);
 }
 
 }  // namespace infini::tools

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 
+#include "bench/interrupt.h"
 #include "tools/arguments.h"
 
 namespace infini::tools {
@@ -123,7 +124,9 @@ int main(int count, char** values) {
   infini::tools::occupy_standard_files();
   const int status = infini::tools::dispatch_or_say_why_not(count, values);
   const bool failed_before = std::ferror(stdout) != 0;
-  if (std::fflush(stdout) == 0 && !failed_before) return status;
+  const bool written = std::fflush(stdout) == 0 && !failed_before;
+  infini::bench::end_as_interrupted();
+  if (written) return status;
   std::fprintf(stderr, "infini: cannot write standard output%s%s\n", failed_before ? "" : ": ",
                failed_before ? "" : std::strerror(errno));
   return status == 0 ? 2 : status;
