@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/cells.h"
+#include "base/checked.h"
 #include "base/device_kind.h"
 #include "base/dtype.h"
 #include "base/error.h"
@@ -22,6 +23,30 @@ TEST(Error, CarriesStatusAndWords) {
     EXPECT_STREQ("count is 7; expected 3", error.what());
   }
   EXPECT_NO_THROW(require(true, INFINI_STATUS_BAD_PARAM, "not said"));
+}
+
+TEST(Checked, DividesAndRoundsUpToTheLargestNumber) {
+  EXPECT_EQ(0, ceil_div(0, 7));
+  EXPECT_EQ(1, ceil_div(7, 7));
+  EXPECT_EQ(2, ceil_div(8, 7));
+  EXPECT_EQ(INT64_MAX, ceil_div(INT64_MAX, 1));
+  EXPECT_EQ(INT64_MAX / 2 + 1, ceil_div(INT64_MAX, 2));
+  EXPECT_EQ(1, ceil_div(INT64_MAX, INT64_MAX));
+  EXPECT_EQ(14, round_up(8, 7));
+  EXPECT_EQ(INT64_MAX - 63, round_up(INT64_MAX - 70, 64));
+  EXPECT_EQ(INT64_MAX, round_up(INT64_MAX - 62, 64)) << "the next multiple does not fit";
+}
+
+TEST(Checked, SaturatesOnTheRightSide) {
+  EXPECT_EQ(12, saturating_mul(3, 4));
+  EXPECT_EQ(INT64_MAX, saturating_mul(int64_t{1} << 62, 2));
+  EXPECT_EQ(INT64_MIN, saturating_mul(int64_t{1} << 62, -3));
+  EXPECT_EQ(INT64_MAX, saturating_mul(INT64_MIN, -1));
+  EXPECT_EQ(0, saturating_mul(INT64_MAX, INT64_MAX, 0));
+  EXPECT_EQ(INT64_MAX, saturating_mul(3, INT64_MAX, 2, 5));
+  EXPECT_EQ(INT64_MAX, saturating_add(INT64_MAX, 1));
+  EXPECT_EQ(INT64_MIN, saturating_add(INT64_MIN, -1));
+  EXPECT_EQ(-1, saturating_add(INT64_MIN, INT64_MAX));
 }
 
 TEST(Dtype, TableMatchesTheNumbersOfTheAbi) {

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "plan/disjoint.h"
@@ -61,6 +62,16 @@ void require_shapes(const Matrices& c, const Matrices& a, const Matrices& b) {
   batch_fits(b, "b");
 }
 
+// More would take years, and strides of 0 are all that lets such operands exist.
+void require_countable(const Matrices& c, int64_t k) {
+  if (c.batch == 0 || c.rows == 0 || c.cols == 0) return;
+  int64_t count = k;
+  const bool fits = checked_mul(count, c.cols, count) && checked_mul(count, c.rows, count) &&
+                    checked_mul(count, c.batch, count);
+  require(fits, bad_shape, "a batch of ", c.batch, " products with m = ", c.rows, ", n = ", c.cols,
+          " and k = ", k, " has more than 2^63 - 1 multiply-adds");
+}
+
 void require_disjoint_c(const Matrices& c, const Layout& layout) {
   if (c.batch == 0 || c.rows == 0 || c.cols == 0) return;
   const GemmOperand& x = c.operand;
@@ -83,6 +94,7 @@ GemmPlan make_gemm_plan(const Layout& c, const Layout& a, const Layout& b) {
   require_dtypes(c, a, b);
   const Matrices mc = read_matrices(c, "c"), ma = read_matrices(a, "a"), mb = read_matrices(b, "b");
   require_shapes(mc, ma, mb);
+  require_countable(mc, ma.cols);
   require_disjoint_c(mc, c);
   return {mc.batch, mc.rows, mc.cols, ma.cols, mc.operand, ma.operand, mb.operand};
 }
@@ -101,7 +113,8 @@ GemmPlan fold_batch(const GemmPlan& plan) {
     return folded.batch == plan.batch ? plan : transposed(folded);
   }
   const auto stacks = [&](const GemmOperand& x) {
-    return plan.m == 1 || x.batch_step == plan.m * x.row_step;
+    int64_t rows = 0;
+    return plan.m == 1 || (checked_mul(plan.m, x.row_step, rows) && x.batch_step == rows);
   };
   if (plan.batch <= 1 || plan.b.batch_step != 0 || plan.a.batch_step == 0 || !stacks(plan.a) ||
       !stacks(plan.c))

@@ -22,7 +22,8 @@ struct GemmPlan {
 };
 
 // A rank of 2 is a batch of 1; a and b may have a batch of 1 where c has more.
-// Throws BAD_TENSOR_SHAPE (ranks or extents do not fit together), BAD_TENSOR_DTYPE (unsupported or
+// Law: batch·m·n·k fits into int64_t, and so does every product of some of them.
+// Throws BAD_TENSOR_SHAPE (ranks or extents do not fit together, or too many multiply-adds), BAD_TENSOR_DTYPE (unsupported or
 // mixed types) or BAD_TENSOR_STRIDES (elements of c share memory).
 GemmPlan make_gemm_plan(const Layout& c, const Layout& a, const Layout& b);
 

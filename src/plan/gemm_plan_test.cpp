@@ -88,6 +88,29 @@ TEST(GemmPlan, RefusesShapesThatDoNotFit) {
   expect_refused(status, "b has a batch of 2 but c has 1", c, a, layout(f32, {2, 4, 3}));
 }
 
+TEST(GemmPlan, RefusesMoreMultiplyAddsThanCanBeCounted) {
+  const size_t k = size_t{1} << 58;
+  const auto product = [&](const Dims& c) {
+    return make_gemm_plan(layout(bf16, c), layout(bf16, {c[0], k}, {0, 0}),
+                          layout(bf16, {k, c[1]}, {0, 0}));
+  };
+  EXPECT_EQ(product({4, 7}).k, int64_t{1} << 58);
+  EXPECT_EQ(product({0, 7}).m, 0) << "no products at all";
+  expect_refused(INFINI_STATUS_BAD_TENSOR_SHAPE, "more than 2^63 - 1 multiply-adds",
+                 layout(bf16, {4, 8}), layout(bf16, {4, k}, {0, 0}), layout(bf16, {k, 8}, {0, 0}));
+  expect_refused(INFINI_STATUS_BAD_TENSOR_SHAPE, "a batch of 2 products with m = 4, n = 7",
+                 layout(bf16, {2, 4, 7}), layout(bf16, {4, k}, {0, 0}),
+                 layout(bf16, {k, 7}, {0, 0}));
+}
+
+// Rows whose number times their distance does not fit, and a batch that such a number would equal if it wrapped.
+TEST(GemmPlan, FoldsNoBatchWhoseRowsReachTooFar) {
+  const int64_t far = int64_t{1} << 62;
+  GemmPlan plan{2, 4, 1, 1, {bf16, 2, 0, 8}, {bf16, far, 0, 0}, {bf16, 0, 0, 0}};
+  plan.a.batch_step = 1;
+  EXPECT_EQ(fold_batch(plan), plan);
+}
+
 TEST(GemmPlan, RefusesDtypesThatDoNotFit) {
   const auto status = INFINI_STATUS_BAD_TENSOR_DTYPE;
   const auto refuse = [&](const char* words, infiniDtype_t c, infiniDtype_t a, infiniDtype_t b) {

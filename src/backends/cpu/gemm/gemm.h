@@ -4,18 +4,23 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backends/cpu/gemm/simd/kernels.h"
 #include "contract/backend.h"
 
 namespace infini::cpu {
 
+constexpr int64_t most_workspace_bytes = int64_t{1} << 46;  // a process has addresses for 2^47
+
 // Base of the CPU's gemm kernels: runs at once, or into the recording of a captured stream; answers
 // products of nothing (alpha or k is 0) with C = beta·C.
 class CpuGemm : public GemmKernel {
  public:
   explicit CpuGemm(const GemmPlan& plan) : plan_(plan), isa_(isa()), tables_(gemm_tables(isa_)) {}
-  size_t workspace_bytes() const final { return workspace_bytes_; }
+  size_t workspace_bytes() const final { return static_cast<size_t>(workspace_bytes_); }
+  // Its workspace has a size that can exist. What has none is declined.
+  bool fits() const { return workspace_bytes_ <= most_workspace_bytes; }
   void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
            void* stream) const final;
 
@@ -46,7 +51,7 @@ class CpuGemm : public GemmKernel {
   GemmPlan plan_;
   Isa isa_;
   const GemmTables& tables_;
-  size_t workspace_bytes_ = 0;  // set by the constructors
+  int64_t workspace_bytes_ = 0;  // set by the constructors; saturating
 
  private:
   void execute(const Pointers& p, float alpha, float beta) const;
@@ -61,6 +66,11 @@ inline int memory_index(infiniDtype_t dtype) {
 // Few rows, or few columns seen from the other side.
 inline GemmPlan with_few_rows(const GemmPlan& plan) {
   return plan.m <= plan.n ? plan : transposed(plan);
+}
+// What a maker returns: null where no workspace could be large enough.
+template <class Kernel>
+std::unique_ptr<GemmKernel> where_it_fits(std::unique_ptr<Kernel> kernel) {
+  return kernel->fits() ? std::move(kernel) : nullptr;
 }
 inline bool is_f64(const GemmPlan& plan) { return plan.a.dtype == INFINI_DTYPE_F64; }
 

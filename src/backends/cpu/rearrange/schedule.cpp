@@ -183,7 +183,7 @@ int threads_for(int64_t bytes, const Policy& policy) {
 
 bool beyond_caches(const RearrangePlan& plan, const Policy& policy) {
   const int64_t bytes = moved_bytes(plan);
-  return (bytes + distinct_source_bytes(plan)) / (2 * threads_for(bytes, policy)) >=
+  return saturating_add(bytes, distinct_source_bytes(plan)) / (2 * threads_for(bytes, policy)) >=
          policy.streamed_bytes;
 }
 

@@ -121,7 +121,7 @@ class Amx final : public CpuGemm {
     const int64_t blocks = 2 + (plan_.k <= depth_ ? 0 : rows / block * (cols / block));
     scratch_bytes_ = planes() * (a_plane_ + b_plane_) * 2 +
                      blocks * amx::block_elements * int64_t{sizeof(float)};
-    workspace_bytes_ = static_cast<size_t>(threads_ * scratch_bytes_);
+    workspace_bytes_ = threads_ * scratch_bytes_;  // blocks and pieces have largest sizes
   }
 
   const char* candidate() const override { return "amx"; }

@@ -119,7 +119,10 @@ void Blocked<T>::choose_threads() {
   }
   if (team_ == 1)
     threads_ = static_cast<int>(std::min<int64_t>(threads_, std::max<int64_t>(1, blocks())));
-  by_rows_ = block_rows_ >= 4 * strip_ * team_ && 4 * block_rows_ >= block_cols_;
+  const bool many_rows = block_rows_ >= 4 * strip_ * team_ && 4 * block_rows_ >= block_cols_;
+  // Of an A that is packed whole, not even one strip may be too long.
+  by_rows_ =
+      many_rows || strip_ * int64_t{sizeof(T)} > most_a_bytes / std::max<int64_t>(1, plan_.k);
 }
 
 template <class T>
@@ -167,7 +170,7 @@ void Blocked<T>::lay_out_workspace() {
   buffers_ = team_ == 1 ? 1 : 2;
   team_bytes_ =
       buffers_ * shared_bytes_ + team_ * private_bytes_ + (by_rows_ ? 1 : team_) * sum_bytes_;
-  workspace_bytes_ = static_cast<size_t>(threads_ / team_ * team_bytes_);
+  workspace_bytes_ = threads_ / team_ * team_bytes_;
 }
 
 template <class T>

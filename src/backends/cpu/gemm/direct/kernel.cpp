@@ -47,19 +47,21 @@ class Direct final : public CpuGemm {
     call_.c_row = plan_.c.row_step / int64_t{sizeof(T)};
     call_.cols = static_cast<int>(plan_.n);
     if (way_.packs_a)
-      a_bytes_ = round_up(plan_.m * plan_.k * int64_t{sizeof(T)} + line_bytes, line_bytes);
+      a_bytes_ = round_up(saturating_add(saturating_mul(plan_.m, plan_.k, sizeof(T)), line_bytes),
+                          line_bytes);
     if (way_.packs_b && along_rows_)
       b_bytes_ = whole_b_bytes_;
     else if (way_.packs_b)
       b_bytes_ = (way_.depth + 1) * (plan_.m <= slim_rows ? most_tile_vectors : 4) *
                  kernels_.lanes * int64_t{sizeof(T)};
-    fetches_first_ = !way_.packs_b && plan_.k * plan_.n * int64_t{sizeof(T)} >
+    fetches_first_ = !way_.packs_b && saturating_mul(plan_.k, plan_.n, sizeof(T)) >
                                           (loads_well ? second_cache_bytes : first_cache_bytes);
-    thread_bytes_ = a_bytes_ + b_bytes_;
+    thread_bytes_ = saturating_add(a_bytes_, b_bytes_);
     if (way_.through_sums)
-      thread_bytes_ +=
-          std::min(ceil_div(plan_.m, row_parts_), rows_together()) * sum_row * int64_t{sizeof(T)};
-    workspace_bytes_ = static_cast<size_t>(threads_ * thread_bytes_);
+      thread_bytes_ =
+          saturating_add(thread_bytes_, std::min(ceil_div(plan_.m, row_parts_), rows_together()) *
+                                            sum_row * int64_t{sizeof(T)});
+    workspace_bytes_ = saturating_mul(threads_, thread_bytes_);
     if (way_.through_sums) call_.c_row = sum_row;
     if (thread_bytes_ == 0 && threads_ == 1 && way_.depth == plan_.k && !along_rows_) list_tiles();
   }
@@ -114,7 +116,8 @@ class Direct final : public CpuGemm {
   void choose_parts() {
     const auto batch = static_cast<double>(plan_.batch);
     const double written =
-        static_cast<double>(plan_.m * plan_.n * dtype_bytes(plan_.c.dtype)) / bytes_per_cycle;
+        static_cast<double>(saturating_mul(plan_.m, plan_.n, dtype_bytes(plan_.c.dtype))) /
+        bytes_per_cycle;
     const double cycles = batch * std::max(way_.cycles, written);
     threads_ = static_cast<int>(
         std::clamp(cycles / cycles_per_thread, 1.0, static_cast<double>(available_threads())));
@@ -123,10 +126,10 @@ class Direct final : public CpuGemm {
                 ? kernels_.wide_vectors
                 : kernels_.tile_vectors;
     const int64_t strips = ceil_div(plan_.m, kernels_.tile_rows);
-    whole_b_bytes_ = plan_.k * vectors_ * line_bytes;
+    whole_b_bytes_ = saturating_mul(plan_.k, vectors_, line_bytes);
     along_rows_ = !way_.through_sums && !way_.packs_a && plan_.k <= short_k &&
                   way_.depth == plan_.k && strips >= turns * threads_ &&
-                  plan_.batch * plan_.m * plan_.n * int64_t{sizeof(T)} > near_bytes &&
+                  saturating_mul(plan_.batch, plan_.m, plan_.n, sizeof(T)) > near_bytes &&
                   (!way_.packs_b || whole_b_bytes_ <= most_whole_b);
     if (along_rows_)
       row_parts_ = takes_turns ? turns * threads_ : ceil_div(threads_, plan_.batch);
@@ -163,7 +166,8 @@ class Direct final : public CpuGemm {
   void choose_turns() {
     const int64_t strip = most_rows(kernels_, unit_), strips = ceil_div(plan_.m, strip),
                   panels = ceil_div(vectors_, unit_);
-    const double turn = 2 * turn_cycles / static_cast<double>(plan_.k * unit_);  // in rows
+    const double turn =
+        2 * turn_cycles / static_cast<double>(saturating_mul(plan_.k, unit_));  // in rows
     double best = 1e300;
     for (const int64_t across : {int64_t{1}, panels})
       for (int64_t down = 1; down <= std::min<int64_t>(strips, most_row_parts); ++down) {
@@ -197,6 +201,9 @@ class Direct final : public CpuGemm {
 
   // Short products notice every nanosecond between their tiles. (In a batch the tiles fetch, see below.)
   void list_tiles() {
+    const int64_t least_tiles =
+        saturating_mul(ceil_div(plan_.m, most_tile_rows), ceil_div(vectors_, most_tile_vectors));
+    if (least_tiles > most_listed_tiles) return;
     each_panel({0, plan_.m, 0, vectors_}, [&](int64_t vectors, int64_t col) {
       const int cols = static_cast<int>(std::min(vectors * kernels_.lanes, plan_.n - col));
       const int64_t height = strip_height(kernels_, plan_.m, vectors);
@@ -423,8 +430,8 @@ class Direct final : public CpuGemm {
 
 std::unique_ptr<GemmKernel> make_direct(const infini::Device&, const GemmPlan& plan) {
   const DirectWay way = direct_way(plan);
-  if (is_f64(plan)) return std::make_unique<Direct<double>>(plan, way);
-  return std::make_unique<Direct<float>>(plan, way);
+  if (is_f64(plan)) return where_it_fits(std::make_unique<Direct<double>>(plan, way));
+  return where_it_fits(std::make_unique<Direct<float>>(plan, way));
 }
 
 }  // namespace infini::cpu

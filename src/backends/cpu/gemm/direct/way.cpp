@@ -67,7 +67,7 @@ template <class T>
 double tiles_cycles(const GemmPlan& plan, const GemmKernels<T>& kernels) {
   const int64_t all = ceil_div(plan.n, kernels.lanes);
   const bool jumps = plan.a.col_step != dtype_bytes(plan.a.dtype) &&
-                     plan.m * plan.k * int64_t{sizeof(T)} > most_jumped_bytes;
+                     saturating_mul(plan.m, plan.k, sizeof(T)) > most_jumped_bytes;
   const double splat_cycles = kernels.lanes * sizeof(T) == 64 ? 1 : 0.5;
   double cycles = 0;
   for (int64_t left = all; left > 0;) {
@@ -88,7 +88,8 @@ double tiles_cycles(const GemmPlan& plan, const GemmKernels<T>& kernels) {
 bool fits_in_place(const GemmPlan& plan) {
   if (plan.n > most_b_bytes || plan.k > most_b_bytes) return false;
   const int64_t row = std::max(std::abs(plan.b.row_step), plan.n * dtype_bytes(plan.b.dtype));
-  return plan.k * row <= (row <= short_row ? most_bytes_of_short_rows : most_b_bytes);
+  return saturating_mul(plan.k, row) <=
+         (row <= short_row ? most_bytes_of_short_rows : most_b_bytes);
 }
 
 int64_t depth_of(const GemmPlan& plan, const DirectWay& way) {
@@ -139,7 +140,8 @@ bool is_small(const infini::Device& device, const GemmPlan& original) {
   const DirectWay way = direct_way(original);
   const GemmPlan plan = way.swapped ? transposed(original) : original;
   const int64_t bytes = is_f64(plan) ? sizeof(double) : sizeof(float);
-  const int64_t a_bytes = plan.m * plan.k * bytes, b_bytes = plan.k * plan.n * bytes;
+  const int64_t a_bytes = saturating_mul(plan.m, plan.k, bytes),
+                b_bytes = saturating_mul(plan.k, plan.n, bytes);
   if (way.packs_a && fits_amx(original)) return false;
   if (way.packs_a && a_bytes > most_widened_a) return false;
   if (prefers_dots(original) || (b_bytes > most_near_bytes && is_skinny(device, original)))

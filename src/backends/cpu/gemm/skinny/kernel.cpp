@@ -44,7 +44,7 @@ Walk walk_of(const GemmPlan& plan) {
 // How much of k is summed by itself.
 int64_t cut_of(const GemmPlan& plan, Walk walk) {
   const int64_t cut = round_up(ceil_div(plan.k, cuts_of_k), rows_reread);
-  const bool pays = cut * plan.n * dtype_bytes(plan.b.dtype) >= least_cut_bytes;
+  const bool pays = saturating_mul(cut, plan.n, dtype_bytes(plan.b.dtype)) >= least_cut_bytes;
   return walk == Walk::across && pays && plan.m * plan.n <= most_cut_sums ? cut : plan.k;
 }
 
@@ -63,7 +63,7 @@ class Skinny final : public CpuGemm {
     far_ = bytes > near_b_bytes;
     turns_ = ceil_div(plan_.m, int64_t{kernels_.dot_rows});
     pieces_ = walk_ == Walk::along && plan_.m > most_skinny_rows &&
-              (turns_ > 1 || plan_.m * plan_.k * int64_t{sizeof(T)} > near_a_bytes);
+              (turns_ > 1 || saturating_mul(plan_.m, plan_.k, sizeof(T)) > near_a_bytes);
     const bool readable = memory_index(plan_.a.dtype) == 0 && plan_.a.col_step == sizeof(T);
     packs_a_ = !readable || (pieces_ && plan_.a.row_step % page_bytes == 0);
     together_ = packs_a_ || cuts_ > 1 ? 1 : plan_.batch;
@@ -79,21 +79,20 @@ class Skinny final : public CpuGemm {
         ceil_div(plan_.n, sharers * stretch);  // of each thread: they should end together
     cols_ = pieces_ ? piece_cols : round_up(ceil_div(plan_.n, sharers * rounds), 2 * pad);
     // Pieces of all rows of A share the first cache: they must not fall on the same places of it.
-    a_row_ = pieces_ ? round_up(plan_.k, page_bytes / int64_t{sizeof(T)}) +
-                           piece_bytes / int64_t{sizeof(T)}
+    a_row_ = pieces_ ? saturating_add(round_up(plan_.k, page_bytes / int64_t{sizeof(T)}),
+                                      piece_bytes / int64_t{sizeof(T)})
                      : round_up(plan_.k, pad);
     if (!packs_a_)
       a_row_ = plan_.a.row_step / int64_t{sizeof(T)};
     else
-      a_bytes_ = plan_.m * a_row_ * int64_t{sizeof(T)};
+      a_bytes_ = saturating_mul(plan_.m, a_row_, sizeof(T));
     sum_row_ = shares_cuts_ ? round_up(plan_.n, 2 * pad) + pad : cols_;
     if (pieces_)
       partial_bytes_ = plan_.m * cols_ * kernels_.lanes * int64_t{sizeof(T)};
     else if (cuts_ > 1 && !shares_cuts_)
       partial_bytes_ = plan_.m * cols_ * int64_t{sizeof(T)};
     scratch_bytes_ = partial_bytes_ + plan_.m * sum_row_ * int64_t{sizeof(T)};
-    workspace_bytes_ =
-        static_cast<size_t>(a_bytes_ + (shares_cuts_ ? cuts_ : threads_) * scratch_bytes_);
+    workspace_bytes_ = saturating_add(a_bytes_, (shares_cuts_ ? cuts_ : threads_) * scratch_bytes_);
   }
 
   const char* candidate() const override { return "skinny"; }
@@ -304,8 +303,8 @@ bool is_skinny(const infini::Device&, const GemmPlan& original) {
 
 std::unique_ptr<GemmKernel> make_skinny(const infini::Device&, const GemmPlan& plan) {
   if (plan.k == 0 || walk_of(with_few_rows(plan)) == Walk::none) return nullptr;
-  if (is_f64(plan)) return std::make_unique<Skinny<double>>(plan);
-  return std::make_unique<Skinny<float>>(plan);
+  if (is_f64(plan)) return where_it_fits(std::make_unique<Skinny<double>>(plan));
+  return where_it_fits(std::make_unique<Skinny<float>>(plan));
 }
 
 }  // namespace infini::cpu

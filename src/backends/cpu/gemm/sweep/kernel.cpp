@@ -39,9 +39,9 @@ class Sweep final : public CpuGemm {
     const int64_t rounds =
         ceil_div(plan_.n, threads_ * limit);  // of each thread: they should end together
     cols_ = round_up(ceil_div(plan_.n, threads_ * rounds), width_);
-    a_bytes_ = round_up(rows_ * plan_.k * int64_t{sizeof(T)}, line_bytes);
+    a_bytes_ = round_up(saturating_mul(rows_, plan_.k, sizeof(T)), line_bytes);
     thread_bytes_ = rows_ * cols_ * int64_t{sizeof(T)};
-    workspace_bytes_ = static_cast<size_t>(a_bytes_ + threads_ * thread_bytes_);
+    workspace_bytes_ = saturating_add(a_bytes_, threads_ * thread_bytes_);
   }
 
   const char* candidate() const override { return "sweep"; }
@@ -132,8 +132,8 @@ bool prefers_sweep(const GemmPlan& original) {
 
 std::unique_ptr<GemmKernel> make_sweep(const infini::Device&, const GemmPlan& plan) {
   if (!is_sweep(with_few_rows(plan))) return nullptr;
-  if (is_f64(plan)) return std::make_unique<Sweep<double>>(plan);
-  return std::make_unique<Sweep<float>>(plan);
+  if (is_f64(plan)) return where_it_fits(std::make_unique<Sweep<double>>(plan));
+  return where_it_fits(std::make_unique<Sweep<float>>(plan));
 }
 
 }  // namespace infini::cpu

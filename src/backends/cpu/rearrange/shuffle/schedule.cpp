@@ -262,7 +262,8 @@ bool is_line(const RearrangePlan& plan, int width) {
 int64_t ahead_of(const ShuffleSchedule& schedule, int64_t blocks) {
   const Loop &along = schedule.along, &near = schedule.near;
   if (near.extent > 1) return near.src_step * ceil_div(near_ahead_bytes, magnitude(near.src_step));
-  const int64_t row = along.extent * magnitude(along.src_step), period = blocks * along.src_step;
+  const int64_t row = saturating_mul(along.extent, magnitude(along.src_step)),
+                period = saturating_mul(blocks, along.src_step);
   if (row >= 2 * ahead_bytes && period != 0)
     return period * ceil_div(ahead_bytes, magnitude(period));
   for (auto loop = schedule.outer.rbegin(); loop != schedule.outer.rend(); ++loop)
