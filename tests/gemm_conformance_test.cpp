@@ -9,6 +9,7 @@
 
 #include "base/device_kind.h"
 #include "base/dtype.h"
+#include "base/environment.h"
 #include "harness/gemm_cases.h"
 #include "harness/gemm_check.h"
 #include "harness/images.h"
@@ -151,6 +152,7 @@ TEST_F(GemmConformance, EqualArithmeticGivesEqualBits) {
     for (const char* candidate : {"", "small"}) {
       if (*candidate != 0 && (forced || current_device().kind() != INFINI_DEVICE_NVIDIA)) continue;
       if (*candidate != 0) setenv("INFINI_GEMM", candidate, 1);
+      reread_environment();
       for (const char* how : {"", " a=t", " b=t", " a=t b=t", " b=t a_at=4 b_at=12"}) {
         const auto p = harness::parse_gemm(text + how);
         const Gemm gemm(current_device(), p.c, p.a, p.b);
@@ -162,6 +164,7 @@ TEST_F(GemmConformance, EqualArithmeticGivesEqualBits) {
             << text << how << ", " << first->first;
       }
       if (*candidate != 0) unsetenv("INFINI_GEMM");
+      reread_environment();
     }
   }
   std::printf("%d products compared\n", compared);

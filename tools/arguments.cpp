@@ -2,9 +2,11 @@
 #include "tools/arguments.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/device_kind.h"
 #include "base/dtype.h"
+#include "base/environment.h"
 #include "base/error.h"
 #include "harness/text.h"
 #include "infinirt.h"
@@ -108,6 +110,10 @@ void Arguments::require_none() const {
 
 void require_success(infiniStatus_t status) {
   require(status == INFINI_STATUS_SUCCESS, status, infiniGetLastErrorString());
+}
+
+void print_complaints() {
+  for (const auto& line : environment_complaints()) std::printf("environment: %s\n", line.c_str());
 }
 
 }  // namespace infini::tools

@@ -40,6 +40,9 @@ class Arguments {
 // Throws the last error of the C API when status is not SUCCESS.
 void require_success(infiniStatus_t status);
 
+// What the environment says and nobody understood, one line each.
+void print_complaints();
+
 int run_devices(Arguments& arguments);
 int run_plan(Arguments& arguments);
 int run_check(Arguments& arguments);

@@ -7,6 +7,7 @@
 #include "bench/gemm_bench.h"
 #include "bench/interrupt.h"
 #include "bench/rearrange_bench.h"
+#include "bench/regret.h"
 #include "bench/results.h"
 #include "harness/gemm_cases.h"
 #include "harness/problem.h"
@@ -169,6 +170,29 @@ int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Opt
   return results.all_verified() ? 0 : 1;
 }
 
+// Every candidate of every problem: what the choice costs.
+int bench_regret(const std::vector<NamedProblem>& problems, const bench::Options& options,
+                 const ReportFile& file) {
+  bench::RegretReport report;
+  const auto keep = [&](bool is_final, bool complete) {
+    file.write(start_report("regret")
+                   .add("complete", complete)
+                   .add_json("rows", report.rows_json())
+                   .text(),
+               is_final);
+  };
+  const size_t done =
+      measure_each(problems, [&](const NamedProblem& problem, const auto&, auto& progress) {
+        auto row = bench::measure_regret(problem.text, options);
+        progress.clear();
+        report.add(std::move(row));
+        keep(false, false);
+      });
+  report.print_summary();
+  if (done > 0 || !file.holds_an_older_one()) keep(true, done == problems.size());
+  return 0;
+}
+
 // Which peer is measured beside ours: "" (none), "cpu", "torch" or "torch-compiled".
 std::string choose_peer(const std::string& asked, bool products,
                         const std::vector<std::string>& words) {
@@ -218,6 +242,7 @@ int run_bench(Arguments& arguments) {
   if (arguments.take_flag("--list")) return list_suites(arguments);
   arguments.take_device();
   const bench::Options options = take_options(arguments);
+  const bool regret = arguments.take_flag("--regret");
   const ReportFile file(arguments);
   const std::string asked = arguments.take_value("--peer", "");
   const bool torch = asked == "torch" || asked == "torch-compiled";
@@ -226,6 +251,7 @@ int run_bench(Arguments& arguments) {
       INFINI_STATUS_BAD_PARAM, "--peer is \"", asked,
       "\"; expected none, or torch or torch-compiled together with --json FILE");
   const auto [words, problems] = take_work(arguments);
+  if (regret) return bench_regret(problems, options, file);
   const auto gemms = std::count_if(problems.begin(), problems.end(),
                                    [](const NamedProblem& p) { return harness::is_gemm(p.text); });
   const bool products = static_cast<size_t>(gemms) == problems.size();

@@ -51,6 +51,7 @@ int run_devices(Arguments& arguments) {
   }
   if (!not_built.empty()) std::printf("not in this build: %s\n", not_built.c_str());
   print_module_folders();
+  print_complaints();
   return 0;
 }
 

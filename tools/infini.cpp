@@ -26,6 +26,8 @@ constexpr Command commands[] = {{"devices", run_devices, R"(
                                 {"plan", run_plan, R"(
   infini plan "rearrange f32 512x512x512 perm=2,0,1" "gemm bf16 m=64 n=96 k=128 batch=32"
       how a problem is understood: the loops, the chosen candidate, the bytes moved
+  infini plan --all "PROBLEM"
+      every candidate with the time that it expects, or why it cannot
 )"},
                                 {"check", run_check, R"(
   infini check "rearrange f16 8x64x32x128 dst=262144,128,8192,1"
@@ -42,6 +44,9 @@ constexpr Command commands[] = {{"devices", run_devices, R"(
       oneDNN 3 the loader finds, in turns
   infini bench --random 40 [--seed 7] [--megabytes 50] [--op gemm]
       layouts or products that nobody chose; a row says where whole lines of memory allow less than a copy
+  infini bench --regret [SUITE | "PROBLEM"... | --random 40] [--op gemm]
+      run every candidate that can: how much slower is the chosen one than the best, how far are
+      the expected times from the measured ones
   infini bench --list
       the suites and what is in them
   Options: --filter TEXT (cases whose name has it), --json FILE (write the results, too),

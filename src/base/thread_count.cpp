@@ -6,17 +6,20 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "base/environment.h"
 #include "base/error.h"
 
 namespace infini {
 namespace {
 
 int default_thread_count() {
-  if (const char* text = std::getenv("INFINI_NUM_THREADS")) {
+  if (const char* text = environment("INFINI_NUM_THREADS")) {
     char* end = nullptr;
     const long value = std::strtol(text, &end, 10);
     if (end != text && *end == '\0' && value >= 1 && value <= max_thread_count)
       return static_cast<int>(value);
+    tell_not_understood("INFINI_NUM_THREADS",
+                        "a number from 1 to " + std::to_string(max_thread_count));
   }
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "base/environment.h"
+#include "contract/choice.h"
 #include "contract/device.h"
 #include "contract/kernels.h"
 #include "plan/gemm_plan.h"
@@ -17,7 +19,7 @@ namespace infini {
 
 // Raised whenever Backend, Device, the kernels or the plans change: a module made for another
 // version is not used.
-constexpr uint32_t contract_version = 4;
+constexpr uint32_t contract_version = 5;
 
 struct GemmOptions {
   bool allow_tf32 = false;  // f32 products may lose mantissa bits for speed
@@ -25,12 +27,14 @@ struct GemmOptions {
 
 // A null slot: the backend does not offer this operator. A returned null: it declines this plan.
 struct KernelTable {
-  std::unique_ptr<RearrangeKernel> (*rearrange)(Device&, const RearrangePlan&) = nullptr;
+  std::unique_ptr<RearrangeKernel> (*rearrange)(Device&, const RearrangePlan&,
+                                                const Choice&) = nullptr;
   // Runs `count` independent copies with kernels of this backend: one for all of them (layouts == 1)
   // or one for each, null where nothing moves. Optional: without it they run one after another.
   void (*rearrange_batch)(const RearrangeKernel* const* kernels, size_t layouts, size_t count,
                           void* const* dst, const void* const* src, void* stream) = nullptr;
-  std::unique_ptr<GemmKernel> (*gemm)(Device&, const GemmPlan&, const GemmOptions&) = nullptr;
+  std::unique_ptr<GemmKernel> (*gemm)(Device&, const GemmPlan&, const GemmOptions&,
+                                      const Choice&) = nullptr;
 };
 
 struct Backend {
@@ -41,6 +45,8 @@ struct Backend {
   int (*device_count)(std::string& why_none) = nullptr;
   std::unique_ptr<Device> (*open)(int id) = nullptr;
   KernelTable kernels;
+  // A module reads the environment through the library that opens it.
+  void (*adopt_environment)(const EnvironmentSource&) = &infini::adopt_environment;
 };
 
 }  // namespace infini

@@ -1,48 +1,173 @@
-// Ordered candidate lists: the first that accepts a plan runs it; the last accepts everything.
+// Candidates that bid: each says whether it can run a plan and how long that would take on this machine,
+// without a word about any other. The cheapest runs.
+//
+// A candidate that cannot says why. One that can has made its schedule for the bid; its kernel is made
+// of that, so that nothing is planned twice.
 #pragma once
 
-#include <cstdlib>
-#include <cstring>
+#include <cstddef>
+#include <initializer_list>
+#include <limits>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "contract/choice.h"
 
 namespace infini {
 
-// `accepts` says where a candidate is wanted; `make` declines by null what it cannot do.
-template <class Kernel, class Context, class Plan>
-struct Candidate {
-  const char* name;
-  bool (*accepts)(const Context&, const Plan&);
-  std::unique_ptr<Kernel> (*make)(const Context&, const Plan&);
+// A kernel that could be made.
+template <class Kernel>
+struct Offer {
+  virtual ~Offer() = default;
+  virtual std::unique_ptr<Kernel> make() = 0;  // once
 };
 
-// Whether an environment variable's value, a candidate's name with or without '!', names this one.
-inline bool names(const char* wanted, const char* candidate) {
-  const size_t length = std::strlen(candidate);
-  return std::strncmp(wanted, candidate, length) == 0 &&
-         (wanted[length] == 0 || std::strcmp(wanted + length, "!") == 0);
+template <class Kernel>
+struct Bid {
+  double nanoseconds = std::numeric_limits<double>::infinity();  // infinite: cannot
+  const char* why_not = "";                                      // in words, where it cannot
+  std::unique_ptr<Offer<Kernel>> offer = nullptr;  // null also where the limit was passed
+};
+
+template <class Kernel>
+Bid<Kernel> cannot(const char* why) {
+  return {.why_not = why};
 }
 
-// `variable` names an environment variable that may hold one candidate's name: only that one and the
-// ones behind it (the fallbacks) are then asked; with '!' behind the name it is not asked whether it
-// accepts, only made, which it may still decline. For tests and measurements.
-template <class Kernel, class Context, class Plan, size_t N>
-std::unique_ptr<Kernel> first_accepting(const Candidate<Kernel, Context, Plan> (&list)[N],
-                                        const Context& context, const Plan& plan,
-                                        const char* variable) {
-  const char* wanted = std::getenv(variable);
-  bool reached = wanted == nullptr;
-  if (!reached) {  // an unknown name skips nothing
-    reached = true;
-    for (const auto& candidate : list) reached = reached && !names(wanted, candidate.name);
+// It would take at least so long, which is more than the limit it was asked with.
+template <class Kernel>
+Bid<Kernel> at_least(double nanoseconds) {
+  return {.nanoseconds = nanoseconds};
+}
+
+// `make` gives the kernel; it holds the schedule that the time was estimated from.
+template <class Kernel, class Make>
+Bid<Kernel> would_take(double nanoseconds, Make make) {
+  struct Holder final : Offer<Kernel> {
+    explicit Holder(Make m) : make_(std::move(m)) {}
+    std::unique_ptr<Kernel> make() override { return make_(); }
+    Make make_;
+  };
+  return {.nanoseconds = nanoseconds, .offer = std::make_unique<Holder>(std::move(make))};
+}
+
+// Machine: whatever the candidates of a backend decide by. `limit`: as soon as a candidate knows that it
+// takes longer it may answer at_least(); what is small is not worth a long calculation.
+template <class Kernel, class Machine, class Plan>
+struct Candidate {
+  const char* name;
+  Bid<Kernel> (*bid)(const Machine&, const Plan&, double limit);
+};
+
+// For lists whose order is still their only cost: the first whose rule accepts and whose maker does not
+// decline. What no rule wants can be asked for by name.
+constexpr double unwanted_nanoseconds = 1e15;
+template <int rank, auto accepts, auto make, class Kernel, class Machine, class Plan>
+Bid<Kernel> bid_by_rule(const Machine& machine, const Plan& plan, double limit) {
+  const double cost = rank + 1;
+  if (cost > limit) return at_least<Kernel>(cost);
+  return would_take<Kernel>(accepts(machine, plan) ? cost : unwanted_nanoseconds + cost,
+                            [&machine, &plan] { return make(machine, plan); });
+}
+
+// The name asked for (an environment variable's, or Choice::wanted) is this candidate's; '!' behind it
+// is an older spelling.
+inline bool names(const char* wanted, const char* candidate) {
+  const size_t length = std::char_traits<char>::length(candidate);
+  const std::string_view asked(wanted);
+  return asked.starts_with(candidate) &&
+         (asked.size() == length || asked.substr(length) == std::string_view("!"));
+}
+
+template <class List>
+std::string list_names(const List& list) {
+  std::string text;
+  for (const auto& candidate : list)
+    text += (text.empty() ? "" : ", ") + std::string(candidate.name);
+  return text;
+}
+
+// A list's state while the cheapest is looked for.
+template <class Kernel, class Machine, class Plan, size_t N>
+class Bidding {
+ public:
+  Bidding(const Candidate<Kernel, Machine, Plan> (&list)[N], const Machine& machine,
+          const Plan& plan)
+      : list_(list), machine_(machine), plan_(plan) {}
+
+  // The named one, where it can; null: it cannot or there is none.
+  std::unique_ptr<Kernel> make_named(const char* wanted) {
+    for (size_t i = 0; i < N; ++i) {
+      if (!names(wanted, list_[i].name)) continue;
+      auto bid = list_[i].bid(machine_, plan_, std::numeric_limits<double>::infinity());
+      if (bid.offer == nullptr) return nullptr;
+      return bid.offer->make();
+    }
+    return nullptr;
   }
-  for (const auto& candidate : list) {
-    const bool named = wanted != nullptr && names(wanted, candidate.name);
-    const bool forced = named && wanted[std::strlen(wanted) - 1] == '!';
-    reached = reached || named;
-    if (!reached || (!forced && !candidate.accepts(context, plan))) continue;
-    if (auto kernel = candidate.make(context, plan)) return kernel;
+  // A maker may still decline (a library that refuses): the next cheapest then. `lines` may be null.
+  std::unique_ptr<Kernel> make_cheapest(std::vector<BidLine>* lines) {
+    for (size_t tries = 0; tries < N; ++tries) {
+      const size_t best = find_cheapest(tries == 0 ? lines : nullptr);
+      if (best == N) return nullptr;
+      if (auto kernel = offer_->make()) return kernel;
+      declined_[best] = true;
+    }
+    return nullptr;
   }
-  return nullptr;
+
+ private:
+  size_t find_cheapest(std::vector<BidLine>* lines) {
+    double limit = std::numeric_limits<double>::infinity();
+    size_t best = N;
+    for (size_t i = 0; i < N; ++i) {
+      if (declined_[i]) continue;
+      auto bid =
+          list_[i].bid(machine_, plan_, lines ? std::numeric_limits<double>::infinity() : limit);
+      if (lines) lines->push_back({list_[i].name, bid.nanoseconds, bid.why_not});
+      if (bid.offer == nullptr || !(bid.nanoseconds < limit)) continue;
+      limit = bid.nanoseconds;
+      best = i;
+      offer_ = std::move(bid.offer);
+    }
+    return best;
+  }
+
+  const Candidate<Kernel, Machine, Plan> (&list_)[N];
+  const Machine& machine_;
+  const Plan& plan_;
+  std::unique_ptr<Offer<Kernel>> offer_;
+  bool declined_[N] = {};
+};
+
+// The cheapest of the list for this plan, or the one that is asked for wherever it can: by `choice`, else
+// by the first of `variables` that is set. A name that is none of the list's is an error from `choice`
+// and told of the environment.
+template <class Kernel, class Machine, class Plan, size_t N>
+std::unique_ptr<Kernel> cheapest(const Candidate<Kernel, Machine, Plan> (&list)[N],
+                                 const Machine& machine, const Plan& plan, const Choice& choice,
+                                 std::initializer_list<const char*> variables) {
+  Bidding<Kernel, Machine, Plan, N> bidding(list, machine, plan);
+  const char *wanted = choice.wanted, *by = nullptr;
+  for (const char* variable : variables)
+    if (wanted == nullptr && (wanted = environment(variable)) != nullptr) by = variable;
+  std::unique_ptr<Kernel> named;
+  if (wanted != nullptr && *wanted != 0) {
+    bool exists = false;
+    for (const auto& candidate : list) exists = exists || names(wanted, candidate.name);
+    if (!exists && by != nullptr) tell_not_understood(by, "one of " + list_names(list));
+    require(exists || by != nullptr, INFINI_STATUS_BAD_PARAM, "there is no candidate \"", wanted,
+            "\"; expected one of ", list_names(list));
+    if (exists) named = bidding.make_named(wanted);
+  }
+  if (named && choice.lines == nullptr) return named;
+  auto best = bidding.make_cheapest(choice.lines);
+  return named ? std::move(named) : std::move(best);
 }
 
 }  // namespace infini

@@ -1,10 +1,8 @@
 // Preparing and running gemm operators.
 #include "ops/gemm.h"
 
-#include <cstdlib>
-#include <cstring>
-
 #include "base/dtype.h"
+#include "base/environment.h"
 #include "plan/gemm_operand.h"
 #include "runtime/registry.h"
 
@@ -14,12 +12,12 @@ namespace {
 constexpr uintptr_t workspace_alignment = 64;
 
 std::shared_ptr<const GemmKernel> make_kernel(Device& device, const GemmPlan& plan,
-                                              const GemmOptions& options) {
+                                              const GemmOptions& options, const Choice& choice) {
   const Backend* backend = find_backend(device.kind());
   require(backend->kernels.gemm != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ", backend->name,
           " backend has no gemm");
   device.make_current();
-  std::shared_ptr<const GemmKernel> kernel = backend->kernels.gemm(device, plan, options);
+  std::shared_ptr<const GemmKernel> kernel = backend->kernels.gemm(device, plan, options, choice);
   require(kernel != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ", backend->name,
           " backend declines this product:\n", plan);
   return kernel;
@@ -28,12 +26,11 @@ std::shared_ptr<const GemmKernel> make_kernel(Device& device, const GemmPlan& pl
 }  // namespace
 
 GemmOptions default_gemm_options() {
-  const char* tf32 = std::getenv("INFINI_ALLOW_TF32");
-  return {.allow_tf32 = tf32 != nullptr && std::strcmp(tf32, "1") == 0};
+  return {.allow_tf32 = environment_flag("INFINI_ALLOW_TF32", false)};
 }
 
 Gemm::Gemm(Device& device, const Layout& c, const Layout& a, const Layout& b,
-           const GemmOptions& options)
+           const GemmOptions& options, const Choice& choice)
     : device_(&device),
       plan_(make_gemm_plan(c, a, b)),
       c_range_(byte_range(c)),
@@ -41,7 +38,7 @@ Gemm::Gemm(Device& device, const Layout& c, const Layout& a, const Layout& b,
       b_range_(byte_range(b)),
       c_mask_(static_cast<uintptr_t>(dtype_bytes(c.dtype)) - 1),
       ab_mask_(static_cast<uintptr_t>(dtype_bytes(a.dtype)) - 1) {
-  if (element_count(c) > 0) kernel_ = make_kernel(device, plan_, options);
+  if (element_count(c) > 0) kernel_ = make_kernel(device, plan_, options, choice);
 }
 
 void Gemm::require_workspace(const void* workspace, size_t size) const {

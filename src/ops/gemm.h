@@ -15,7 +15,7 @@ GemmOptions default_gemm_options();
 class Gemm {
  public:
   Gemm(Device& device, const Layout& c, const Layout& a, const Layout& b,
-       const GemmOptions& options = default_gemm_options());
+       const GemmOptions& options = default_gemm_options(), const Choice& choice = {});
 
   // Bytes that run() needs, 64-byte aligned memory of the device.
   size_t workspace_bytes() const { return kernel_ ? kernel_->workspace_bytes() : 0; }

@@ -8,12 +8,13 @@
 namespace infini {
 namespace {
 
-std::shared_ptr<const RearrangeKernel> make_kernel(Device& device, const RearrangePlan& plan) {
+std::shared_ptr<const RearrangeKernel> make_kernel(Device& device, const RearrangePlan& plan,
+                                                   const Choice& choice) {
   const Backend* backend = find_backend(device.kind());
   require(backend->kernels.rearrange != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ",
           backend->name, " backend has no rearrange");
   device.make_current();
-  std::shared_ptr<const RearrangeKernel> kernel = backend->kernels.rearrange(device, plan);
+  std::shared_ptr<const RearrangeKernel> kernel = backend->kernels.rearrange(device, plan, choice);
   require(kernel != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ", backend->name,
           " backend declines this rearrangement:\n", plan);
   return kernel;
@@ -21,10 +22,10 @@ std::shared_ptr<const RearrangeKernel> make_kernel(Device& device, const Rearran
 
 }  // namespace
 
-Rearrange::Rearrange(Device& device, const Layout& dst, const Layout& src)
-    : Rearrange(device, make_rearrange_plan(dst, src)) {}
+Rearrange::Rearrange(Device& device, const Layout& dst, const Layout& src, const Choice& choice)
+    : Rearrange(device, make_rearrange_plan(dst, src), choice) {}
 
-Rearrange::Rearrange(Device& device, const RearrangePlan& plan)
+Rearrange::Rearrange(Device& device, const RearrangePlan& plan, const Choice& choice)
     : device_(&device),
       dst_range_(dst_range(plan)),
       src_range_(src_range(plan)),
@@ -34,7 +35,7 @@ Rearrange::Rearrange(Device& device, const RearrangePlan& plan)
       dst_offset_(plan.dst_offset),
       src_offset_(plan.src_offset) {
   if (plan.atom_bytes == 0) return;
-  kernel_ = make_kernel(device, plan);
+  kernel_ = make_kernel(device, plan, choice);
   loops_.reset(new Loop[static_cast<size_t>(depth_)]);
   std::copy_n(plan.loops, depth_, loops_.get());
 }
@@ -71,8 +72,8 @@ void Rearrange::run(void* dst, const void* src, void* stream) const {
 void Rearrange::run_staged(void* dst, const void* src, void* stream) const {
   const auto [gather, scatter] = stage_through_dense(plan());
   device_->make_current();
-  const auto gathers = make_kernel(*device_, gather);
-  const auto scatters = make_kernel(*device_, scatter);
+  const auto gathers = make_kernel(*device_, gather, {});
+  const auto scatters = make_kernel(*device_, scatter, {});
   void* dense = device_->allocate_async(static_cast<size_t>(moved_bytes(gather)), stream);
   try {
     gathers->run(dense, src, stream);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "contract/choice.h"
 #include "contract/device.h"
 #include "contract/kernels.h"
 #include "plan/rearrange_plan.h"
@@ -12,8 +13,8 @@ namespace infini {
 // Immutable; many threads may run it at once.
 class Rearrange {
  public:
-  Rearrange(Device& device, const Layout& dst, const Layout& src);
-  Rearrange(Device& device, const RearrangePlan& plan);
+  Rearrange(Device& device, const Layout& dst, const Layout& src, const Choice& choice = {});
+  Rearrange(Device& device, const RearrangePlan& plan, const Choice& choice = {});
 
   // Copies src to dst. Overlapping sides give the result of reading all of src first (through
   // temporary memory, the one case in which a run allocates); dst == src with equal layouts is free.

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/environment.h"
+
 namespace infini {
 namespace {
 
@@ -45,7 +47,7 @@ void add_own(const ModuleOrigin& origin, ModuleFolders& found) {
 
 ModuleOrigin origin_of_this_process() {
   ModuleOrigin origin;
-  if (const char* variable = std::getenv("INFINI_BACKEND_PATH")) origin.variable = variable;
+  if (const char* variable = environment("INFINI_BACKEND_PATH")) origin.variable = variable;
   origin.is_privileged = getauxval(AT_SECURE) != 0;
   const auto here = reinterpret_cast<const void*>(&origin_of_this_process);
   Dl_info info{};

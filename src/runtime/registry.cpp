@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/cpu/backend.h"
+#include "base/environment.h"
 #include "runtime/module_folders.h"
 
 namespace infini {
@@ -61,6 +62,7 @@ const Backend* load_module(infiniDevice_t kind, std::string& why) {
     why = path.string() + " was not built for this version of the library";
     return nullptr;
   }
+  backend->adopt_environment(own_environment());
   return backend;
 }
 

@@ -107,7 +107,7 @@ std::vector<char> run(Device& device, const Product& p, const Image& c, const Im
       device.copy(memory[i]->get(), images[i]->bytes.data(), images[i]->bytes.size(),
                   INFINIRT_MEMCPY_H2D);
   }
-  const auto kernel = backend().kernels.gemm(device, plan, options);
+  const auto kernel = backend().kernels.gemm(device, plan, options, {});
   const DeviceBytes workspace(device, kernel->workspace_bytes());
   kernel->run(workspace.get(), bases[0], bases[1], bases[2], p.alpha, p.beta, nullptr);
   std::vector<char> out(c.bytes.size());
@@ -250,7 +250,7 @@ TEST_F(AscendGemm, FullF32UnlessLessIsAllowed) {
 
 TEST_F(AscendGemm, DeclinesWhatTheMatrixUnitDoesNotHave) {
   const Layout l = make_layout(INFINI_DTYPE_F64, 2, std::vector<size_t>{2, 2}.data(), nullptr);
-  EXPECT_EQ(backend().kernels.gemm(*device_, make_gemm_plan(l, l, l), {}), nullptr);
+  EXPECT_EQ(backend().kernels.gemm(*device_, make_gemm_plan(l, l, l), {}, {}), nullptr);
 }
 
 TEST_F(AscendGemm, SurvivesEveryFault) {
@@ -288,7 +288,7 @@ TEST_F(AscendGemm, OneKernelFromManyThreads) {
   const std::vector<char> expected = run(*device_, p, c, a, b);
   const GemmPlan plan =
       make_gemm_plan(layout(p.c, p.dtype), layout(p.a, p.dtype), layout(p.b, p.dtype));
-  const auto kernel = backend().kernels.gemm(*device_, plan, {});
+  const auto kernel = backend().kernels.gemm(*device_, plan, {}, {});
   auto work = [&] {
     device_->make_current();
     void* stream = device_->create_stream();

@@ -119,7 +119,8 @@ class Workload {
     device_.copy(src_memory_, src_.data(), src_.size(), INFINIRT_MEMCPY_H2D);
   }
   std::unique_ptr<RearrangeKernel> kernel() {
-    return backend().kernels.rearrange(device_, make_rearrange_plan(problem_.dst, problem_.src));
+    return backend().kernels.rearrange(device_, make_rearrange_plan(problem_.dst, problem_.src),
+                                       {});
   }
   void* dst() const { return static_cast<char*>(dst_memory_) - to_; }
   const void* src() const { return static_cast<char*>(src_memory_) - from_; }

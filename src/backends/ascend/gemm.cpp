@@ -236,7 +236,7 @@ class Gemm final : public GemmKernel {
 }  // namespace
 
 std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,
-                                      const GemmOptions& options) {
+                                      const GemmOptions& options, const Choice&) {
   aclDataType out, in;
   if (!acl_dtype(plan.c.dtype, out) || !acl_dtype(plan.a.dtype, in)) return nullptr;
   return std::make_unique<Gemm>(static_cast<Device&>(device), make_gemm_schedule(plan), out, in,

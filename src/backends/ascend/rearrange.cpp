@@ -151,12 +151,14 @@ class PreparedSchedule {
 // cannot refuse.
 class Rearrange final : public RearrangeKernel {
  public:
-  Rearrange(Device& device, const RearrangePlan& plan)
+  Rearrange(Device& device, const RearrangePlan& plan, const Choice& choice)
       : memory_(device.stream_memory()),
         dst_offset_(plan.dst_offset),
         src_offset_(plan.src_offset) {
-    for (int64_t alignment = 1; alignment <= natural_element(plan); alignment *= 2)
-      by_alignment_.emplace_back(make_schedule(plan, alignment));
+    const int64_t natural = natural_element(plan);
+    for (int64_t alignment = 1; alignment <= natural; alignment *= 2)
+      by_alignment_.emplace_back(make_schedule(
+          plan, alignment, {choice.wanted, alignment == natural ? choice.lines : nullptr}));
     fallback_ = std::make_unique<PreparedSchedule>(make_engine_schedule(plan, 1));
   }
 
@@ -191,8 +193,9 @@ class Rearrange final : public RearrangeKernel {
 
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan) {
-  return std::make_unique<Rearrange>(static_cast<Device&>(device), plan);
+std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan,
+                                                const Choice& choice) {
+  return std::make_unique<Rearrange>(static_cast<Device&>(device), plan, choice);
 }
 
 }  // namespace infini::ascend

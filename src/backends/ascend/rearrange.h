@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "contract/choice.h"
 #include "contract/kernels.h"
 #include "plan/rearrange_plan.h"
 
@@ -12,6 +13,7 @@ class Device;
 
 namespace infini::ascend {
 
-std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan);
+std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan,
+                                                const Choice& choice = {});
 
 }  // namespace infini::ascend

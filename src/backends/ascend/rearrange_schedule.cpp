@@ -269,18 +269,25 @@ Made make_engine(const int64_t& alignment, const Nest& nest) {
   return schedule;
 }
 
+template <int rank, auto accepts, auto make>
+constexpr auto rule = bid_by_rule<rank, accepts, make, Schedule, int64_t, Nest>;
+
 constexpr Candidate<Schedule, int64_t, Nest> candidates[] = {
-    {"copy", accepts_copy, make_copy},          {"copy_2d", accepts_copy_2d, make_copy_2d},
-    {"transpose", accepts_any, make_transpose}, {"view_copy", accepts_any, make_view_copy},
-    {"flip", accepts_any, make_flip},           {"staged", accepts_any, make_staged},
-    {"ai_cpu", accepts_any, make_ai_cpu},       {"engine", accepts_any, make_engine},
+    {"copy", rule<0, accepts_copy, make_copy>},
+    {"copy_2d", rule<1, accepts_copy_2d, make_copy_2d>},
+    {"transpose", rule<2, accepts_any, make_transpose>},
+    {"view_copy", rule<3, accepts_any, make_view_copy>},
+    {"flip", rule<4, accepts_any, make_flip>},
+    {"staged", rule<5, accepts_any, make_staged>},
+    {"ai_cpu", rule<6, accepts_any, make_ai_cpu>},
+    {"engine", rule<7, accepts_any, make_engine>},
 };
 
 }  // namespace
 
-Schedule make_schedule(const RearrangePlan& plan, int64_t alignment) {
+Schedule make_schedule(const RearrangePlan& plan, int64_t alignment, const Choice& choice) {
   return std::move(
-      *first_accepting(candidates, alignment, to_nest(plan), "INFINI_ASCEND_REARRANGE"));
+      *cheapest(candidates, alignment, to_nest(plan), choice, {"INFINI_ASCEND_REARRANGE"}));
 }
 
 Schedule make_engine_schedule(const RearrangePlan& plan, int64_t alignment) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "contract/choice.h"
 #include "plan/rearrange_plan.h"
 
 namespace infini::ascend {
@@ -59,7 +60,7 @@ int64_t natural_element(const RearrangePlan& plan);
 
 // The ordered candidates, first match wins; the last accepts everything. `alignment` (1, 2, 4 or 8)
 // divides both sides' first addresses.
-Schedule make_schedule(const RearrangePlan& plan, int64_t alignment);
+Schedule make_schedule(const RearrangePlan& plan, int64_t alignment, const Choice& choice = {});
 // With copy engines and dense operators alone: what is left when the operators refuse a source.
 Schedule make_engine_schedule(const RearrangePlan& plan, int64_t alignment);
 

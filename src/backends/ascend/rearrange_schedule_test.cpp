@@ -1,6 +1,7 @@
 // Schedules keep the plan's law (same pairs of bytes) and the chip's rules, and choose as an expert
 // would.
 #include "backends/ascend/rearrange_schedule.h"
+#include "base/environment.h"
 
 #include <gtest/gtest.h>
 
@@ -123,10 +124,12 @@ TEST(AscendSchedule, EveryCandidateKeepsTheLaw) {
   for (const char* name : {"copy!", "copy_2d!", "transpose!", "view_copy!", "flip!", "staged!",
                            "ai_cpu!", "engine!"}) {
     setenv("INFINI_ASCEND_REARRANGE", name, 1);
+    reread_environment();
     harness::Random random(11);
     for (int i = 0; i < 200 && !HasFailure(); ++i) expect_law(harness::random_problem(random));
   }
   unsetenv("INFINI_ASCEND_REARRANGE");
+  reread_environment();
 }
 
 Schedule scheduled(const char* text) {

@@ -7,10 +7,11 @@
 
 namespace infini::kunlun {
 
-std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan);
+std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan,
+                                                const Choice& choice = {});
 // The kernel of one given schedule, chosen or not.
 std::unique_ptr<RearrangeKernel> make_rearrange(const Schedule& schedule);
 std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,
-                                      const GemmOptions& options);
+                                      const GemmOptions& options, const Choice& choice = {});
 
 }  // namespace infini::kunlun

@@ -122,7 +122,7 @@ class BlasGemm final : public GemmKernel {
 }  // namespace
 
 std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,
-                                      const GemmOptions& options) {
+                                      const GemmOptions& options, const Choice&) {
   cudaDataType type;
   if (!blas_type(plan.a.dtype, type)) return nullptr;  // f64
   auto kernel = std::make_unique<BlasGemm>(static_cast<Device&>(device), plan, options);

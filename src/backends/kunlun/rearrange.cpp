@@ -37,29 +37,19 @@ class TiledRearrange final : public RearrangeKernel {
   Schedule schedule_;
 };
 
-// The plan as each walk would run it.
-struct Choices {
-  Choices(const RearrangePlan& plan, int clusters)
-      : rows(make_schedule(plan, Walk::rows, clusters)),
-        cluster_tiles(make_schedule(plan, Walk::cluster_tiles, clusters)),
-        core_tiles(make_schedule(plan, Walk::core_tiles, clusters)) {}
-  Schedule rows, cluster_tiles, core_tiles;
-};
+template <Walk walk>
+Bid<RearrangeKernel> bid(const int& clusters, const RearrangePlan& plan, double) {
+  Schedule schedule = make_schedule(plan, walk, clusters);
+  const double nanoseconds = static_cast<double>(schedule.cost);
+  return would_take<RearrangeKernel>(
+      nanoseconds, [schedule = std::move(schedule)] { return make_rearrange(schedule); });
+}
 
-// Local memory is nearer than shared memory, and needs no barrier: ties go to the cores.
-constexpr Candidate<RearrangeKernel, Choices, RearrangePlan> candidates[] = {
-    {"rows",
-     [](const Choices& c, const RearrangePlan&) {
-       return c.rows.cost <= c.cluster_tiles.cost && c.rows.cost <= c.core_tiles.cost;
-     },
-     [](const Choices& c, const RearrangePlan&) { return make_rearrange(c.rows); }},
-    {"cluster_tiles",
-     [](const Choices& c, const RearrangePlan&) {
-       return c.cluster_tiles.cost < c.core_tiles.cost;
-     },
-     [](const Choices& c, const RearrangePlan&) { return make_rearrange(c.cluster_tiles); }},
-    {"core_tiles", [](const Choices&, const RearrangePlan&) { return true; },
-     [](const Choices& c, const RearrangePlan&) { return make_rearrange(c.core_tiles); }},
+// Local memory is nearer than shared memory, and needs no barrier: of the tiles, ties go to the cores.
+constexpr Candidate<RearrangeKernel, int, RearrangePlan> candidates[] = {
+    {"rows", bid<Walk::rows>},
+    {"core_tiles", bid<Walk::core_tiles>},
+    {"cluster_tiles", bid<Walk::cluster_tiles>},
 };
 
 }  // namespace
@@ -68,9 +58,10 @@ std::unique_ptr<RearrangeKernel> make_rearrange(const Schedule& schedule) {
   return std::make_unique<TiledRearrange>(schedule);
 }
 
-std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan) {
-  const Choices choices(plan, static_cast<Device&>(device).clusters());
-  return first_accepting(candidates, choices, plan, "INFINI_REARRANGE");
+std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan,
+                                                const Choice& choice) {
+  return cheapest(candidates, static_cast<Device&>(device).clusters(), plan, choice,
+                  {"INFINI_KUNLUN_REARRANGE", "INFINI_REARRANGE"});
 }
 
 }  // namespace infini::kunlun

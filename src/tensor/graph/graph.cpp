@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/environment.h"
 #include "tensor/graph/graph_impl.h"
 #include "tensor/graph/rebind.h"
 #include "tensor/thread_state.h"
@@ -30,8 +31,7 @@ void Graph::rebind(const std::vector<std::pair<Tensor, Tensor>>& changes) {
 }
 
 Graph::Impl::Impl(Operators recorded) : operators(std::move(recorded)) {
-  const char* wish = std::getenv("INFINI_READ_THROUGH");
-  read_through = wish == nullptr || std::strcmp(wish, "0") != 0;
+  read_through = infini::environment_flag("INFINI_READ_THROUGH", true);
   if (read_through) hidden = hidden_memories(operators);
   make_program();
   program->prepare();

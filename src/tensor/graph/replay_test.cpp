@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/environment.h"
 #include "tensor/tensor_test_support.h"
 
 namespace infinicore {
@@ -236,8 +237,10 @@ TEST(ReadThroughSwitch, TurnsItOff) {
   };
   EXPECT_NE(recorded().find("not run"), std::string::npos);
   setenv("INFINI_READ_THROUGH", "0", 1);
+  infini::reread_environment();
   EXPECT_EQ(recorded().find("not run"), std::string::npos);
   unsetenv("INFINI_READ_THROUGH");
+  infini::reread_environment();
 }
 
 }  // namespace

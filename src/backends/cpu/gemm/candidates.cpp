@@ -15,20 +15,20 @@ std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan&) { r
 
 namespace {
 
-constexpr auto any = [](const infini::Device&, const GemmPlan&) { return true; };
+bool any(const infini::Device&, const GemmPlan&) { return true; }
+bool wants_sweep(const infini::Device&, const GemmPlan& plan) {
+  return prefers_sweep(plan) && !fits_amx(plan);
+}
+bool wants_amx(const infini::Device&, const GemmPlan& plan) { return fits_amx(plan); }
+
+template <int rank, auto accepts, auto make>
+constexpr auto rule = bid_by_rule<rank, accepts, make, GemmKernel, infini::Device, GemmPlan>;
 
 constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
-    {"sweep",
-     [](const infini::Device&, const GemmPlan& plan) {
-       return prefers_sweep(plan) && !fits_amx(plan);
-     },
-     make_sweep},
-    {"direct", is_small, make_direct},
-    {"amx", [](const infini::Device&, const GemmPlan& plan) { return fits_amx(plan); }, make_amx},
-    {"skinny", is_skinny, make_skinny},
-    {"onednn", any, make_onednn},
-    {"openblas", any, make_openblas},
-    {"blocked", any, make_blocked},
+    {"sweep", rule<0, wants_sweep, make_sweep>}, {"direct", rule<1, is_small, make_direct>},
+    {"amx", rule<2, wants_amx, make_amx>},       {"skinny", rule<3, is_skinny, make_skinny>},
+    {"onednn", rule<4, any, make_onednn>},       {"openblas", rule<5, any, make_openblas>},
+    {"blocked", rule<6, any, make_blocked>},
 };
 
 }  // namespace
@@ -76,9 +76,10 @@ std::string CpuGemm::chain_arithmetic(const std::string& how) const {
 }
 
 std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,
-                                      const GemmOptions&) {
+                                      const GemmOptions&, const Choice& choice) {
   const infini::Device& context = device;
-  return first_accepting(candidates, context, fold_batch(plan), "INFINI_GEMM");
+  return cheapest(candidates, context, fold_batch(plan), choice,
+                  {"INFINI_CPU_GEMM", "INFINI_GEMM"});
 }
 
 }  // namespace infini::cpu

@@ -16,6 +16,7 @@
 
 #include "backends/cpu/gemm/library/library.h"
 #include "backends/cpu/machine/isa.h"
+#include "base/environment.h"
 #include "base/float_formats.h"
 #include "base/thread_count.h"
 #include "harness/gemm_cases.h"
@@ -29,8 +30,14 @@ namespace {
 // Sets an environment variable for a while.
 class Setting {
  public:
-  Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Setting() { unsetenv(name_); }
+  Setting(const char* name, const char* value) : name_(name) {
+    setenv(name, value, 1);
+    reread_environment();
+  }
+  ~Setting() {
+    unsetenv(name_);
+    reread_environment();
+  }
 
  private:
   const char* name_;

@@ -5,8 +5,10 @@
 #include <cpuid.h>
 #endif
 
-#include <cstdlib>
 #include <cstring>
+#include <string>
+
+#include "base/environment.h"
 
 namespace infini::cpu {
 namespace {
@@ -19,11 +21,19 @@ Isa best_offered() {
   return Isa::portable;
 }
 
-Isa chosen() {
-  const char* wanted = std::getenv("INFINI_CPU_ISA");
+std::string offered_names() {
+  std::string names = "one of";
   for (const Isa level : levels)
-    if (wanted != nullptr && offers(level) && std::strcmp(wanted, isa_name(level)) == 0)
-      return level;
+    if (offers(level)) names += std::string(" ") + isa_name(level);
+  return names;
+}
+
+Isa chosen() {
+  const char* wanted = environment("INFINI_CPU_ISA");
+  if (wanted == nullptr) return best_offered();
+  for (const Isa level : levels)
+    if (offers(level) && std::strcmp(wanted, isa_name(level)) == 0) return level;
+  tell_not_understood("INFINI_CPU_ISA", offered_names());
   return best_offered();
 }
 

@@ -10,6 +10,7 @@
 #include "backends/cpu/rearrange/copy_bytes.h"
 #include "backends/cpu/rearrange/tiles/kernels.h"
 #include "backends/cpu/runtime/parallel.h"
+#include "base/environment.h"
 
 namespace infini::cpu {
 namespace {
@@ -117,10 +118,7 @@ Costs measure_costs(const Costs& guess) {
 }
 
 bool tuning_wanted() {
-  static const bool wanted = [] {
-    const char* value = std::getenv("INFINI_TUNE");
-    return value != nullptr && std::strcmp(value, "1") == 0;
-  }();
+  static const bool wanted = environment_flag("INFINI_TUNE", false);
   return wanted;
 }
 

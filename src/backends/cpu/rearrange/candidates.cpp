@@ -39,32 +39,38 @@ bool is_worth_a_program(const infini::Device& device, const RearrangePlan& plan)
   return moved_bytes(plan) >= current_policy().prepared_bytes && is_narrow(device, plan);
 }
 
-std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan);
+std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan,
+                                        const Choice& choice);
 
 std::unique_ptr<RearrangeKernel> repeated(const infini::Device& device, const RearrangePlan& plan) {
   return make_repeated(plan, current_policy(),
-                       [&](const RearrangePlan& part) { return choose(device, part); });
+                       [&](const RearrangePlan& part) { return choose(device, part, {}); });
 }
 
-// The first that accepts a plan runs it.
+template <int rank, auto accepts, auto make>
+constexpr auto rule =
+    bid_by_rule<rank, accepts, make, RearrangeKernel, infini::Device, RearrangePlan>;
+
 constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[] = {
-    {"tiny", is_tiny, from_plan<make_nest>},
-    {"repeated", any, repeated},
-    {"shuffle", is_worth_a_program, from_plan<make_shuffle>},
-    {"lines", is_line, from_plan<make_lines>},
-    {"blocks", any, from_plan<make_blocks>},
-    {"tiles", any, from_plan<make_tiles>},
-    {"nest", any, from_plan<make_nest>},
+    {"tiny", rule<0, is_tiny, from_plan<make_nest>>},
+    {"repeated", rule<1, any, repeated>},
+    {"shuffle", rule<2, is_worth_a_program, from_plan<make_shuffle>>},
+    {"lines", rule<3, is_line, from_plan<make_lines>>},
+    {"blocks", rule<4, any, from_plan<make_blocks>>},
+    {"tiles", rule<5, any, from_plan<make_tiles>>},
+    {"nest", rule<6, any, from_plan<make_nest>>},
 };
 
-std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan) {
-  return first_accepting(candidates, device, plan, "INFINI_REARRANGE");
+std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan,
+                                        const Choice& choice) {
+  return cheapest(candidates, device, plan, choice, {"INFINI_CPU_REARRANGE", "INFINI_REARRANGE"});
 }
 
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan) {
-  return choose(device, plan);
+std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan,
+                                                const Choice& choice) {
+  return choose(device, plan, choice);
 }
 
 }  // namespace infini::cpu

@@ -9,6 +9,7 @@
 
 #include "backends/cpu/machine/isa.h"
 #include "backends/cpu/rearrange/kernel.h"
+#include "base/environment.h"
 #include "base/thread_count.h"
 #include "harness/cases.h"
 #include "harness/problem.h"
@@ -55,8 +56,14 @@ std::vector<Isa> offered_levels() {
 
 // Forces a level for as long as it lives.
 struct ForcedIsa {
-  explicit ForcedIsa(Isa level) { setenv("INFINI_CPU_ISA", isa_name(level), 1); }
-  ~ForcedIsa() { unsetenv("INFINI_CPU_ISA"); }
+  explicit ForcedIsa(Isa level) {
+    setenv("INFINI_CPU_ISA", isa_name(level), 1);
+    reread_environment();
+  }
+  ~ForcedIsa() {
+    unsetenv("INFINI_CPU_ISA");
+    reread_environment();
+  }
 };
 
 constexpr int64_t guard = 192;

@@ -16,7 +16,8 @@ void GpuGemm::run(void* workspace, void* c, const void* a, const void* b, float 
             static_cast<const char*>(b), alpha, beta, on});
 }
 
-std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan, const GemmOptions&) {
+std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan, const GemmOptions&,
+                                      const Choice&) {
   return make_generic_gemm(static_cast<const GpuDevice&>(device), fold_batch(plan));
 }
 

@@ -55,6 +55,6 @@ std::unique_ptr<GemmKernel> make_skinny_gemm(const GpuDevice& device, const Gemm
 
 // For the table of a vendor that has nothing better.
 std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,
-                                      const GemmOptions& options);
+                                      const GemmOptions& options, const Choice& choice);
 
 }  // namespace infini::gpu

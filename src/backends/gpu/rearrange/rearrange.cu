@@ -139,16 +139,29 @@ std::unique_ptr<Prepared> make_generic(const Context& context, const RearrangePl
   return schedule ? prepare(*schedule, context.facts.early_launch) : nullptr;
 }
 
+template <int rank, auto accepts, auto make>
+constexpr auto rule = bid_by_rule<rank, accepts, make, Prepared, Context, RearrangePlan>;
+
 constexpr Candidate<Prepared, Context, RearrangePlan> candidates[] = {
-    {"tiny", is_small, make_tiny},
-    {"copy", always, make_copy},
-    {"rows", has_long_rows, make_rows},
-    {"planes", may_have_planes, make_planes},
-    {"transpose", transposes_well, make_transpose},
-    {"tile", has_runs, make_tiles},
-    {"scatter", always, make_scatter},
-    {"generic", always, make_generic},
+    {"tiny", rule<0, is_small, make_tiny>},
+    {"copy", rule<1, always, make_copy>},
+    {"rows", rule<2, has_long_rows, make_rows>},
+    {"planes", rule<3, may_have_planes, make_planes>},
+    {"transpose", rule<4, transposes_well, make_transpose>},
+    {"tile", rule<5, has_runs, make_tiles>},
+    {"scatter", rule<6, always, make_scatter>},
+    {"generic", rule<7, always, make_generic>},
 };
+
+// INFINI_<VENDOR>_REARRANGE.
+const char* vendor_variable() {
+  static const std::string variable = [] {
+    std::string name = "INFINI_";
+    for (const char* c = vendor_name; *c != 0; ++c) name += static_cast<char>(*c - 'a' + 'A');
+    return name + "_REARRANGE";
+  }();
+  return variable.c_str();
+}
 
 // What clients get: checks the pointers and takes the prepared variant that their alignment allows.
 class ByAlignment final : public RearrangeKernel {
@@ -191,16 +204,19 @@ class ByAlignment final : public RearrangeKernel {
 
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_rearrange(Device& device, const RearrangePlan& plan) {
+std::unique_ptr<RearrangeKernel> make_rearrange(Device& device, const RearrangePlan& plan,
+                                                const Choice& choice) {
   const auto& gpu = static_cast<const GpuDevice&>(device);
   auto kernel = std::make_unique<ByAlignment>(gpu, plan);
   const int natural = make_unit_nest(plan, vector_bytes).unit;
   for (const int bases : {vector_bytes, 8, 4, 2, 1}) {
     const bool rare = bases < natural && bases != 4 && bases != 1;
     if (rare || (bases > natural && bases < vector_bytes) || kernel->alignment() <= bases) continue;
-    auto variant = first_accepting(
-        candidates, Context{gpu.facts(), std::min(bases, natural), bases == vector_bytes}, plan,
-        "INFINI_GPU_REARRANGE");
+    const Context context{gpu.facts(), std::min(bases, natural), bases == vector_bytes};
+    // The bids that are told are those of bases that allow all.
+    const Choice shown{choice.wanted, bases == vector_bytes ? choice.lines : nullptr};
+    auto variant =
+        cheapest(candidates, context, plan, shown, {vendor_variable(), "INFINI_GPU_REARRANGE"});
     if (!variant) return nullptr;
     kernel->add(std::move(variant));
   }

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "contract/choice.h"
 #include "contract/device.h"
 #include "contract/kernels.h"
 #include "plan/rearrange_plan.h"
@@ -10,6 +11,7 @@
 namespace infini::gpu {
 
 // For the backend's table.
-std::unique_ptr<RearrangeKernel> make_rearrange(Device& device, const RearrangePlan& plan);
+std::unique_ptr<RearrangeKernel> make_rearrange(Device& device, const RearrangePlan& plan,
+                                                const Choice& choice);
 
 }  // namespace infini::gpu

@@ -45,6 +45,6 @@ bool ring_adds(const GemmContext&, const GemmPlan& plan);
 
 // For the backend's table.
 std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,
-                                      const GemmOptions& options);
+                                      const GemmOptions& options, const Choice& choice);
 
 }  // namespace infini::nvidia

@@ -24,6 +24,7 @@
 #include "backends/cpu/runtime/parallel.h"
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "base/environment.h"
 
 namespace infini::cpu {
 namespace {
@@ -306,7 +307,7 @@ class Amx final : public CpuGemm {
 bool computes(const GemmPlan& plan) {
   const bool is_16_bit = plan.a.dtype == INFINI_DTYPE_BF16 || plan.a.dtype == INFINI_DTYPE_F16;
   const bool is_something = plan.batch > 0 && plan.m > 0 && plan.n > 0 && plan.k > 0;
-  return is_16_bit && is_something && std::getenv("INFINI_CPU_ISA") == nullptr && amx_works();
+  return is_16_bit && is_something && environment("INFINI_CPU_ISA") == nullptr && amx_works();
 }
 
 }  // namespace

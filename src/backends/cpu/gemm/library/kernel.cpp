@@ -12,6 +12,7 @@
 #include "backends/cpu/runtime/parallel.h"
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "base/environment.h"
 #include "base/error.h"
 #include "contract/candidate.h"
 
@@ -48,7 +49,8 @@ bool can(const GemmLibrary& library, const GemmPlan& original) {
 
 // INFINI_GEMM asks for this candidate by name.
 bool is_forced(const char* name) {
-  const char* wanted = std::getenv("INFINI_GEMM");
+  const char* wanted = environment("INFINI_CPU_GEMM");
+  if (wanted == nullptr) wanted = environment("INFINI_GEMM");
   return wanted != nullptr && names(wanted, name);
 }
 
@@ -61,7 +63,7 @@ bool onednn_leads(const GemmPlan& plan) {
   const bool rows = plan.a.col_step == sizeof(float) && plan.b.col_step == sizeof(float);
   return plan.a.dtype == INFINI_DTYPE_F32 && rows && is_middle(plan.m) && is_middle(plan.n) &&
          plan.k >= 96 && plan.k <= 768 && plan.k % 32 == 0 && isa() == Isa::avx512 &&
-         std::getenv("INFINI_CPU_ISA") == nullptr;
+         environment("INFINI_CPU_ISA") == nullptr;
 }
 
 template <class T>
