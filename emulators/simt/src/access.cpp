@@ -73,7 +73,8 @@ void check_global(Address address, size_t size, bool write) {
   }
   auto& log = write ? e.writes : e.reads;
   if (log.size() < most_logged)
-    log.push_back({address, address + size, e.block * most_threads + static_cast<uint64_t>(id)});
+    append_or_fault(log, GlobalAccess{address, address + size,
+                                      e.block * most_threads + static_cast<uint64_t>(id)});
 }
 
 // The writes of a kernel in the order of their addresses, those of one thread that touch each other in one. Stops

@@ -71,13 +71,14 @@ simtError_t simtStreamBeginCapture(simtStream_t handle, simtStreamCaptureMode mo
     if (stream->capture) return simtErrorIllegalState;
     if (mode < simtStreamCaptureModeGlobal || mode > simtStreamCaptureModeRelaxed)
       return simtErrorInvalidValue;
-    stream->capture = std::make_shared<Capture>();
-    stream->capture->origin = stream;
-    stream->capture->mode = mode;
-    stream->capture->thread = std::this_thread::get_id();
-    stream->capture->recording->device = stream->device;
+    const auto capture = std::make_shared<Capture>();
+    capture->origin = stream;
+    capture->mode = mode;
+    capture->thread = std::this_thread::get_id();
+    capture->recording->device = stream->device;
+    state().captures.push_back(capture);
+    stream->capture = capture;
     stream->tail.clear();
-    state().captures.push_back(stream->capture);
     return simtSuccess;
   });
 }

@@ -43,12 +43,13 @@ Error record(const std::shared_ptr<simtEvent>& event, simtStream& stream) {
     return simtSuccess;
   }
   event->capture = nullptr;
-  const uint64_t turn = ++event->issued;
+  const uint64_t turn = event->issued + 1;
   enqueue(stream, {.name = "event", .execute = [event, turn](Footprint&) {
                      event->done = std::max(event->done, turn);
                      event->milliseconds = state().milliseconds;
                      return simtSuccess;
                    }});
+  event->issued = turn;  // only now: who waits for what was not enqueued waits for ever
   event->clock = stream.clock;
   return simtSuccess;
 }

@@ -78,6 +78,8 @@ Fiber* take_fiber() {
   Engine& e = engine;
   if (e.idle.empty()) {
     auto fiber = std::make_unique<Fiber>();
+    e.fibers.reserve(e.fibers.size() + 1);
+    e.idle.reserve(e.fibers.size() + 1);  // for all of them: a fiber that ends needs no memory
     void* stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stack == MAP_FAILED) throw std::bad_alloc();
@@ -167,18 +169,34 @@ void clean_up(Engine& e) {
 void prepare(Engine& e, const Launch& launch) {
   e.launch = &launch;
   e.error = simtSuccess;
+  e.reads.clear();
+  e.writes.clear();
   e.random = state().random();
   e.read_window = e.write_window = {};
   if (e.shared == nullptr) {
-    e.shared = static_cast<uint8_t*>(
-        mmap(nullptr, 2 * most_shared, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     e.shared_words.resize(most_shared / SharedWord::bytes);
+    void* shared =
+        mmap(nullptr, 2 * most_shared, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) throw std::bad_alloc();
+    e.shared = static_cast<uint8_t*>(shared);
   }
   blockDim = launch.block;
   gridDim = launch.grid;
   e.threads.resize(launch.block.x);
   e.order.resize(launch.block.x);
   std::iota(e.order.begin(), e.order.end(), 0);
+}
+
+// A host without memory for the threads' stacks is a kernel that failed.
+void run_blocks(Engine& e, const std::vector<uint32_t>& blocks) {
+  in_kernel = true;
+  try {
+    for (const uint32_t block : blocks)
+      if (e.error == simtSuccess) run_block(e, block);
+  } catch (const std::bad_alloc&) {
+    e.error = simtErrorMemoryAllocation;
+  }
+  in_kernel = false;
 }
 
 }  // namespace
@@ -200,19 +218,13 @@ Error run_kernel(const Launch& launch, Footprint& footprint) {
   std::iota(blocks.begin(), blocks.end(), 0u);
   std::shuffle(blocks.begin(), blocks.end(), s.random);
   expose(launch.device, true);
-  in_kernel = true;
-  for (const uint32_t block : blocks)
-    if (e.error == simtSuccess) run_block(e, block);
-  in_kernel = false;
+  run_blocks(e, blocks);
   expose(launch.device, false);
   if (e.error != simtSuccess) clean_up(e);
   check_races();
   for (const GlobalAccess& access : e.reads) footprint.reads.push_back({access.begin, access.end});
   for (const GlobalAccess& access : e.writes)
     footprint.writes.push_back({access.begin, access.end});
-  e.reads.clear();
-  e.writes.clear();
-  e.launch = nullptr;
   return e.error;
 }
 

@@ -97,6 +97,20 @@ inline Thread& this_thread() { return engine.threads[engine.running->thread]; }
 
 [[noreturn]] void fault(Error error);  // ends the kernel
 
+// Inside a kernel: its frames let no exception pass, so that the host's lack of memory is a fault.
+template <class Vector, class Value>
+void append_or_fault(Vector& all, const Value& value) {
+  const bool done = [&] {
+    try {
+      all.push_back(value);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }();  // the handler is left before the stack is
+  if (!done) fault(simtErrorMemoryAllocation);
+}
+
 // access.cpp: every load and store of a kernel passes here. The thread's own stack is its own.
 void check_far_access(uint8_t* p, size_t size, bool write);
 inline void check_access(const void* pointer, size_t size, bool write) {

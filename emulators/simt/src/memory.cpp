@@ -74,9 +74,9 @@ Error allocate(int device_id, uint64_t size, Address& out) {
   Address found = find_gap(device.allocations, std::max(device.cursor, begin), end, size);
   if (found == 0) found = find_gap(device.allocations, begin, end, size);
   if (found == 0) return simtErrorMemoryAllocation;
+  device.allocations[found] = {.begin = found, .size = size, .device = device_id};
   device.cursor = found + size;
   device.used += size;
-  device.allocations[found] = {.begin = found, .size = size, .device = device_id};
   if (size <= poison_limit) std::memset(view(found), poison, size);
   out = found;
   return simtSuccess;
@@ -161,11 +161,12 @@ simtError_t simtFree(void* p) {
 simtError_t simtMallocHost(void** p, size_t bytes) {
   return call(unsafe, [&] {
     if (p == nullptr || bytes == 0) return simtErrorInvalidValue;
-    void* block = bytes > capacity ? nullptr : std::aligned_alloc(page, round_up(bytes, page));
+    std::unique_ptr<void, decltype(&std::free)> block(
+        bytes > capacity ? nullptr : std::aligned_alloc(page, round_up(bytes, page)), &std::free);
     if (block == nullptr) return simtErrorMemoryAllocation;
-    if (bytes <= poison_limit) std::memset(block, poison, bytes);
-    state().pinned[address_of(block)] = bytes;
-    *p = block;
+    if (bytes <= poison_limit) std::memset(block.get(), poison, bytes);
+    state().pinned[address_of(block.get())] = bytes;
+    *p = block.release();
     return simtSuccess;
   });
 }
@@ -192,7 +193,13 @@ simtError_t simtMallocAsync(void** p, size_t bytes, simtStream_t handle) {
     Allocation& made = state().devices[stream->device].allocations[begin];
     made.usable = false;
     made.of_graph = stream->capture != nullptr;
-    error = submit(*stream, "stream-ordered allocation", change_usability(begin, true, false));
+    try {
+      if (made.of_graph)
+        stream->capture->recording->memory.reserve(stream->capture->recording->memory.size() + 1);
+      error = submit(*stream, "stream-ordered allocation", change_usability(begin, true, false));
+    } catch (const std::bad_alloc&) {
+      error = simtErrorMemoryAllocation;
+    }
     if (error != simtSuccess) {
       release(begin);
       return error;
@@ -212,9 +219,14 @@ simtError_t simtFreeAsync(void* p, simtStream_t handle) {
     if (live == nullptr || live->of_graph != (stream->capture != nullptr))
       return simtErrorInvalidValue;
     const bool of_graph = live->of_graph;
+    Work work = change_usability(address_of(p), false, !of_graph);
     live->host_freed = true;
-    return submit(*stream, "stream-ordered release",
-                  change_usability(address_of(p), false, !of_graph));
+    try {
+      return submit(*stream, "stream-ordered release", std::move(work));
+    } catch (const std::bad_alloc&) {  // not enqueued: it is still the host's
+      live->host_freed = false;
+      throw;
+    }
   });
 }
 

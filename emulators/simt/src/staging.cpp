@@ -54,7 +54,7 @@ void simtStageVector(void* shared, const void* global) {
   if (copy.taken) take(copy);
   std::memset(to, static_cast<int>(0x50 | (e.draw() & 15)), vector);
   mark_arriving(to, true);
-  this_thread().staged.push_back(copy);
+  append_or_fault(this_thread().staged, copy);
 }
 
 void simtStageWait() { finish_copies(this_thread()); }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <random>
 #include <string>
 #include <thread>
@@ -134,6 +135,8 @@ struct State {
     Footprint footprint;
   };
   std::deque<Done> history;
+  std::vector<simtStream*>
+      runnable;  // as step() finds them; has room for all, so that waiting needs no memory
 
   std::mt19937_64 random{1};
   double milliseconds = 0;  // the devices' clock
@@ -164,7 +167,11 @@ template <class Body>
 Error call(unsigned traits, const Body& body) {
   const Lock lock(state().mutex);
   const Error first = enter(traits);
-  return leave(first == simtSuccess ? body() : first);
+  try {
+    return leave(first == simtSuccess ? body() : first);
+  } catch (const std::bad_alloc&) {  // of the host: nothing was enqueued, nothing is half made
+    return leave(simtErrorMemoryAllocation);
+  }
 }
 int& current_device();
 

@@ -45,9 +45,14 @@ void run_front(simtStream& stream) {
   Device& device = state().devices[stream.device];
   state().milliseconds += milliseconds_each;
   Footprint footprint;
-  if (const Error error = operation.execute(footprint))
-    if (device.error == simtSuccess) device.error = error;
-  remember(std::move(operation), std::move(footprint));
+  Error error = simtErrorMemoryAllocation;
+  try {
+    error = operation.execute(footprint);
+    remember(std::move(operation), std::move(footprint));
+  } catch (
+      const std::bad_alloc&) {  // either it did not end, or nobody will know which bytes it used
+  }
+  if (error != simtSuccess && device.error == simtSuccess) device.error = error;
 }
 
 }  // namespace
@@ -56,6 +61,8 @@ simtStream* create_stream(int device) {
   State& s = state();
   auto stream = std::make_shared<simtStream>();
   stream->device = device;
+  s.streams.reserve(s.streams.size() + 1);
+  s.runnable.reserve(s.streams.size() + 1);
   if (s.free_slots.empty()) {
     stream->slot = s.slot_numbers.size();
     s.slot_numbers.push_back(0);
@@ -63,6 +70,7 @@ simtStream* create_stream(int device) {
     stream->slot = s.free_slots.back();
     s.free_slots.pop_back();
   }
+  s.host.set(stream->slot, s.host.at(stream->slot));  // joining its clock needs no memory then
   s.streams.push_back(stream);
   return stream.get();
 }
@@ -109,7 +117,8 @@ Error submit(simtStream& stream, const char* name, Work work) {
 }
 
 bool step() {
-  std::vector<simtStream*> runnable;
+  auto& runnable = state().runnable;
+  runnable.clear();
   for (const auto& stream : state().streams)
     if (!stream->queue.empty() && (!stream->queue.front().ready || stream->queue.front().ready()))
       runnable.push_back(stream.get());
@@ -131,7 +140,7 @@ Error synchronise(simtStream& stream) {
 }
 
 void synchronise_device(int device) {
-  const auto streams = state().streams;
+  const auto& streams = state().streams;  // work makes none
   for (const auto& stream : streams)
     if (stream->device == device && stream->capture == nullptr) synchronise(*stream);
 }
