@@ -14,7 +14,12 @@ uint64_t make_context(State& s, int device, bool is_default) {
   stream.device = device;
   stream.is_default = true;
   stream.handle = stream_handle;
-  s.contexts[handle] = {device, is_default, stream_handle};
+  try {
+    s.contexts[handle] = {device, is_default, stream_handle};
+  } catch (const std::bad_alloc&) {
+    s.streams.erase(stream_handle);
+    throw;
+  }
   return handle;
 }
 
@@ -61,109 +66,120 @@ using namespace cann_emulator;
 extern "C" {
 
 aclError aclInit(const char*) {
-  Call call("aclInit");
-  if (call.s.initialised) return call.refused(ACL_ERROR_REPEAT_INITIALIZE, "already initialised");
-  if (call.must_fail()) return ACL_ERROR_INTERNAL_ERROR;
-  call.s.initialised = true;
-  return ACL_SUCCESS;
+  return answer("aclInit", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (call.s.initialised) return call.refused(ACL_ERROR_REPEAT_INITIALIZE, "already initialised");
+    if (call.must_fail()) return ACL_ERROR_INTERNAL_ERROR;
+    call.s.initialised = true;
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclFinalize() {
-  Call call("aclFinalize");
-  if (!call.s.initialised)
-    return call.broken(Rule::initialised, ACL_ERROR_REPEAT_FINALIZE, "not initialised");
-  while (!call.s.contexts.empty()) destroy_context(call, call.s.contexts.begin()->first);
-  for (auto& device : call.s.devices) device = {0, 0, device.used};
-  call.s.initialised = false;
-  return ACL_SUCCESS;
+  return answer("aclFinalize", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (!call.s.initialised)
+      return call.broken(Rule::initialised, ACL_ERROR_REPEAT_FINALIZE, "not initialised");
+    while (!call.s.contexts.empty()) destroy_context(call, call.s.contexts.begin()->first);
+    for (auto& device : call.s.devices) device = {0, 0, device.used};
+    call.s.initialised = false;
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtGetDeviceCount(uint32_t* count) {
-  Call call("aclrtGetDeviceCount");
-  if (int code = call.require_initialised()) return code;
-  if (!count) return call.refused(ACL_ERROR_INVALID_PARAM, "count is NULL");
-  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  *count = static_cast<uint32_t>(call.s.devices.size());
-  return ACL_SUCCESS;
+  return answer("aclrtGetDeviceCount", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_initialised()) return code;
+    if (!count) return call.refused(ACL_ERROR_INVALID_PARAM, "count is NULL");
+    if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    *count = static_cast<uint32_t>(call.s.devices.size());
+    return ACL_SUCCESS;
+  });
 }
 
 const char* aclrtGetSocName() { return "Ascend910B (emulated)"; }
 
 aclError aclrtSetDevice(int32_t device_id) {
-  Call call("aclrtSetDevice");
-  if (int code = call.require_initialised()) return code;
-  if (int code = require_device(call, device_id)) return code;
-  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  Device& device = call.s.devices[device_id];
-  if (!device.default_context) device.default_context = make_context(call.s, device_id, true);
-  ++device.references;
-  thread_context = device.default_context;
-  return ACL_SUCCESS;
+  return answer("aclrtSetDevice", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_initialised()) return code;
+    if (int code = require_device(call, device_id)) return code;
+    if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    Device& device = call.s.devices[device_id];
+    if (!device.default_context) device.default_context = make_context(call.s, device_id, true);
+    ++device.references;
+    thread_context = device.default_context;
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtResetDevice(int32_t device_id) {
-  Call call("aclrtResetDevice");
-  if (int code = call.require_initialised()) return code;
-  if (int code = require_device(call, device_id)) return code;
-  Device& device = call.s.devices[device_id];
-  if (device.references == 0)
-    return call.broken(Rule::context, ACL_ERROR_RT_CONTEXT_NULL, "device ", device_id,
-                       " is not in use");
-  if (--device.references == 0) {
-    destroy_context(call, device.default_context);
-    device.default_context = 0;
-  }
-  return ACL_SUCCESS;
+  return answer("aclrtResetDevice", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_initialised()) return code;
+    if (int code = require_device(call, device_id)) return code;
+    Device& device = call.s.devices[device_id];
+    if (device.references == 0)
+      return call.broken(Rule::context, ACL_ERROR_RT_CONTEXT_NULL, "device ", device_id,
+                         " is not in use");
+    if (--device.references == 0) {
+      destroy_context(call, device.default_context);
+      device.default_context = 0;
+    }
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtGetDevice(int32_t* device_id) {
-  Call call("aclrtGetDevice");
-  if (int code = call.require_initialised()) return code;
-  if (!current_context())
-    return call.refused(ACL_ERROR_RT_CONTEXT_NULL, "this thread has no device");  // a fair question
-  if (!device_id) return call.refused(ACL_ERROR_INVALID_PARAM, "deviceId is NULL");
-  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  *device_id = current_device();
-  return ACL_SUCCESS;
+  return answer("aclrtGetDevice", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_initialised()) return code;
+    if (!current_context())
+      return call.refused(ACL_ERROR_RT_CONTEXT_NULL,
+                          "this thread has no device");  // a fair question
+    if (!device_id) return call.refused(ACL_ERROR_INVALID_PARAM, "deviceId is NULL");
+    if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    *device_id = current_device();
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t device_id) {
-  Call call("aclrtCreateContext");
-  if (int code = call.require_initialised()) return code;
-  if (int code = require_device(call, device_id)) return code;
-  if (!context) return call.refused(ACL_ERROR_INVALID_PARAM, "context is NULL");
-  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  thread_context = make_context(call.s, device_id, false);
-  *context = handle_of<aclrtContext>(thread_context);
-  return ACL_SUCCESS;
+  return answer("aclrtCreateContext", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_initialised()) return code;
+    if (int code = require_device(call, device_id)) return code;
+    if (!context) return call.refused(ACL_ERROR_INVALID_PARAM, "context is NULL");
+    if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    thread_context = make_context(call.s, device_id, false);
+    *context = handle_of<aclrtContext>(thread_context);
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtDestroyContext(aclrtContext context) {
-  Call call("aclrtDestroyContext");
-  Context* found = find_context(call.s, address_of(context));
-  if (!found || found->is_default)
-    return call.broken(Rule::live_handle, ACL_ERROR_RT_INVALID_HANDLE,
-                       "no such context, or a default one");
-  destroy_context(call, address_of(context));
-  return ACL_SUCCESS;
+  return answer("aclrtDestroyContext", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    Context* found = find_context(call.s, address_of(context));
+    if (!found || found->is_default)
+      return call.broken(Rule::live_handle, ACL_ERROR_RT_INVALID_HANDLE,
+                         "no such context, or a default one");
+    destroy_context(call, address_of(context));
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtSetCurrentContext(aclrtContext context) {
-  Call call("aclrtSetCurrentContext");
-  if (!find_context(call.s, address_of(context)))
-    return call.broken(Rule::live_handle, ACL_ERROR_RT_INVALID_HANDLE, "no such context");
-  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  thread_context = address_of(context);
-  return ACL_SUCCESS;
+  return answer("aclrtSetCurrentContext", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (!find_context(call.s, address_of(context)))
+      return call.broken(Rule::live_handle, ACL_ERROR_RT_INVALID_HANDLE, "no such context");
+    if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    thread_context = address_of(context);
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtGetCurrentContext(aclrtContext* context) {
-  Call call("aclrtGetCurrentContext");
-  if (!context) return call.refused(ACL_ERROR_INVALID_PARAM, "context is NULL");
-  if (!current_context())
-    return call.refused(ACL_ERROR_RT_CONTEXT_NULL, "this thread has no context");
-  *context = handle_of<aclrtContext>(current_context());
-  return ACL_SUCCESS;
+  return answer("aclrtGetCurrentContext", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (!context) return call.refused(ACL_ERROR_INVALID_PARAM, "context is NULL");
+    if (!current_context())
+      return call.refused(ACL_ERROR_RT_CONTEXT_NULL, "this thread has no context");
+    *context = handle_of<aclrtContext>(current_context());
+    return ACL_SUCCESS;
+  });
 }
 
 }  // extern "C"

@@ -54,114 +54,123 @@ using namespace cann_emulator;
 extern "C" {
 
 aclError aclrtCreateEvent(aclrtEvent* event) {
-  Call call("aclrtCreateEvent");
-  return create_event(call, event, true, true, false);
+  return answer("aclrtCreateEvent", ACL_ERROR_BAD_ALLOC,
+                [&](Call& call) -> int { return create_event(call, event, true, true, false); });
 }
 
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
-  Call call("aclrtCreateEventWithFlag");
-  return create_event(call, event, flag & ACL_EVENT_TIME_LINE, flag & ACL_EVENT_SYNC, false);
+  return answer("aclrtCreateEventWithFlag", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    return create_event(call, event, flag & ACL_EVENT_TIME_LINE, flag & ACL_EVENT_SYNC, false);
+  });
 }
 
 aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
-  Call call("aclrtCreateEventExWithFlag");
-  return create_event(call, event, flag & ACL_EVENT_TIME_LINE, flag & ACL_EVENT_SYNC, true);
+  return answer("aclrtCreateEventExWithFlag", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    return create_event(call, event, flag & ACL_EVENT_TIME_LINE, flag & ACL_EVENT_SYNC, true);
+  });
 }
 
 aclError aclrtDestroyEvent(aclrtEvent handle) {
-  Call call("aclrtDestroyEvent");
-  int code = 0;
-  if (!find_event(call, handle, code)) return code;
-  call.s.events.erase(address_of(handle));
-  return ACL_SUCCESS;
+  return answer("aclrtDestroyEvent", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    int code = 0;
+    if (!find_event(call, handle, code)) return code;
+    call.s.events.erase(address_of(handle));
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtRecordEvent(aclrtEvent handle, aclrtStream stream_handle) {
-  Call call("aclrtRecordEvent");
-  int code = 0;
-  Event* event = find_event(call, handle, code);
-  if (!event) return code;
-  Stream* stream = find_stream(call, stream_handle, code);
-  if (!stream) return code;
-  if (event->device != stream->device)
-    return call.broken(Rule::ownership, ACL_ERROR_RT_STREAM_CONTEXT,
-                       "event and stream of different devices");
-  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  auto recording = std::make_shared<Recording>();
-  recording->stream = stream->handle;
-  recording->known = stream->known;
-  event->recording = recording;
-  enqueue(call, *stream, {{}, [recording] {
-                            recording->time = Clock::now();
-                            recording->done = true;
-                          }});
-  recording->sequence = stream->queue.back().sequence;
-  return ACL_SUCCESS;
+  return answer("aclrtRecordEvent", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    int code = 0;
+    Event* event = find_event(call, handle, code);
+    if (!event) return code;
+    Stream* stream = find_stream(call, stream_handle, code);
+    if (!stream) return code;
+    if (event->device != stream->device)
+      return call.broken(Rule::ownership, ACL_ERROR_RT_STREAM_CONTEXT,
+                         "event and stream of different devices");
+    if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    auto recording = std::make_shared<Recording>();
+    recording->stream = stream->handle;
+    recording->known = stream->known;
+    enqueue(call, *stream, {{}, [recording] {
+                              recording->time = Clock::now();
+                              recording->done = true;
+                            }});
+    recording->sequence = stream->queue.back().sequence;
+    event->recording = recording;  // only now: what was not enqueued is never done
+    return ACL_SUCCESS;
+  });
 }
 
 // A query moves the recording's stream on by one task, so that a client that polls comes to an end.
 aclError aclrtQueryEventStatus(aclrtEvent handle, aclrtEventRecordedStatus* status) {
-  Call call("aclrtQueryEventStatus");
-  int code = 0;
-  Event* event = find_event(call, handle, code);
-  if (!event) return code;
-  if (!status) return call.refused(ACL_ERROR_INVALID_PARAM, "status is NULL");
-  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  if (!event->recording) {
-    *status = event->query_before_record ? ACL_EVENT_RECORDED_STATUS_COMPLETE
-                                         : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+  return answer("aclrtQueryEventStatus", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    int code = 0;
+    Event* event = find_event(call, handle, code);
+    if (!event) return code;
+    if (!status) return call.refused(ACL_ERROR_INVALID_PARAM, "status is NULL");
+    if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    if (!event->recording) {
+      *status = event->query_before_record ? ACL_EVENT_RECORDED_STATUS_COMPLETE
+                                           : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+      return ACL_SUCCESS;
+    }
+    *status = event->recording->done ? ACL_EVENT_RECORDED_STATUS_COMPLETE
+                                     : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    auto stream = call.s.streams.find(event->recording->stream);
+    if (!event->recording->done && stream != call.s.streams.end()) run_one(call.s, stream->second);
     return ACL_SUCCESS;
-  }
-  *status = event->recording->done ? ACL_EVENT_RECORDED_STATUS_COMPLETE
-                                   : ACL_EVENT_RECORDED_STATUS_NOT_READY;
-  auto stream = call.s.streams.find(event->recording->stream);
-  if (!event->recording->done && stream != call.s.streams.end()) run_one(call.s, stream->second);
-  return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtSynchronizeEvent(aclrtEvent handle) {
-  Call call("aclrtSynchronizeEvent");
-  int code = 0;
-  Event* event = find_event(call, handle, code);
-  if (!event) return code;
-  if (event->recording) run_until(call.s, *event->recording);
-  return call.must_fail() ? ACL_ERROR_RT_INTERNAL_ERROR : ACL_SUCCESS;
+  return answer("aclrtSynchronizeEvent", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    int code = 0;
+    Event* event = find_event(call, handle, code);
+    if (!event) return code;
+    if (event->recording) run_until(call.s, *event->recording);
+    return call.must_fail() ? ACL_ERROR_RT_INTERNAL_ERROR : ACL_SUCCESS;
+  });
 }
 
 aclError aclrtEventElapsedTime(float* ms, aclrtEvent start_handle, aclrtEvent end_handle) {
-  Call call("aclrtEventElapsedTime");
-  if (!ms) return call.refused(ACL_ERROR_INVALID_PARAM, "ms is NULL");
-  int code = 0;
-  Event* start = find_timed(call, start_handle, code);
-  if (!start) return code;
-  Event* end = find_timed(call, end_handle, code);
-  if (!end) return code;
-  if (start->recording->stream != end->recording->stream)
-    return call.broken(Rule::event, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
-                       "the events were recorded on two streams");
-  if (end->recording->time < start->recording->time)
-    return call.refused(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "the end lies before the start");
-  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  *ms = std::chrono::duration<float, std::milli>(end->recording->time - start->recording->time)
-            .count();
-  return ACL_SUCCESS;
+  return answer("aclrtEventElapsedTime", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (!ms) return call.refused(ACL_ERROR_INVALID_PARAM, "ms is NULL");
+    int code = 0;
+    Event* start = find_timed(call, start_handle, code);
+    if (!start) return code;
+    Event* end = find_timed(call, end_handle, code);
+    if (!end) return code;
+    if (start->recording->stream != end->recording->stream)
+      return call.broken(Rule::event, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+                         "the events were recorded on two streams");
+    if (end->recording->time < start->recording->time)
+      return call.refused(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "the end lies before the start");
+    if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    *ms = std::chrono::duration<float, std::milli>(end->recording->time - start->recording->time)
+              .count();
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream_handle, aclrtEvent event_handle) {
-  Call call("aclrtStreamWaitEvent");
-  int code = 0;
-  Stream* stream = find_stream(call, stream_handle, code);
-  if (!stream) return code;
-  Event* event = find_event(call, event_handle, code);
-  if (!event) return code;
-  if (!event->can_wait)
-    return call.broken(Rule::event, ACL_ERROR_RT_PARAM_INVALID, "an event without ACL_EVENT_SYNC");
-  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  if (auto recording = event->recording) {
-    enqueue(call, *stream, {{}, [recording] { run_until(state(), *recording); }});
-    order_after(*stream, *recording);
-  }
-  return ACL_SUCCESS;
+  return answer("aclrtStreamWaitEvent", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    int code = 0;
+    Stream* stream = find_stream(call, stream_handle, code);
+    if (!stream) return code;
+    Event* event = find_event(call, event_handle, code);
+    if (!event) return code;
+    if (!event->can_wait)
+      return call.broken(Rule::event, ACL_ERROR_RT_PARAM_INVALID,
+                         "an event without ACL_EVENT_SYNC");
+    if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    if (auto recording = event->recording) {
+      enqueue(call, *stream, {{}, [recording] { run_until(state(), *recording); }});
+      order_after(*stream, *recording);
+    }
+    return ACL_SUCCESS;
+  });
 }
 
 }  // extern "C"

@@ -75,22 +75,33 @@ int launch(Call& call, Executor& e, void* workspace, uint64_t size, aclrtStream 
   return 0;
 }
 
+// The executor is used up whether or not it could be queued.
+int launch_if_memory_lasts(Call& call, Executor& e, void* workspace, uint64_t size,
+                           aclrtStream stream) {
+  try {
+    return launch(call, e, workspace, size, stream);
+  } catch (const std::bad_alloc&) {
+    return ACLNN_ERR_INNER;
+  }
+}
+
 aclnnStatus set_address(const char* name, aclOpExecutor* executor, size_t index, aclTensor* tensor,
                         void* address, bool output) {
-  Call call(name);
-  int code = 0;
-  Executor* e = find_executor(call, executor, code);
-  if (!e) return code;  // nothing is stored, unlike on the chip, where it happens to work
-  if (!e->repeatable)
-    return call.broken(Rule::address_between_phases, ACLNN_ERR_PARAM_INVALID,
-                       "the executor is not repeatable");
-  size_t position = output ? e->tensors.size() - 1 + index : index;
-  if (position >= e->tensors.size() || e->tensors[position] != address_of(tensor))
-    return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "tensor ", index,
-                       " is not that operand");
-  meta().tensors[e->tensors[position]].address = address_of(address);
-  e->launch = e->bind();
-  return ACLNN_SUCCESS;
+  return answer(name, ACLNN_ERR_INNER, [&](Call& call) -> int {
+    int code = 0;
+    Executor* e = find_executor(call, executor, code);
+    if (!e) return code;  // nothing is stored, unlike on the chip, where it happens to work
+    if (!e->repeatable)
+      return call.broken(Rule::address_between_phases, ACLNN_ERR_PARAM_INVALID,
+                         "the executor is not repeatable");
+    size_t position = output ? e->tensors.size() - 1 + index : index;
+    if (position >= e->tensors.size() || e->tensors[position] != address_of(tensor))
+      return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "tensor ", index,
+                         " is not that operand");
+    meta().tensors[e->tensors[position]].address = address_of(address);
+    e->launch = e->bind();
+    return ACLNN_SUCCESS;
+  });
 }
 
 }  // namespace
@@ -100,38 +111,39 @@ int finish_first_phase(Call& call, Executor executor, uint64_t* workspace_size,
   if (call.must_fail()) return ACLNN_ERR_INNER_CREATE_EXECUTOR;
   ++call.s.counters.executors;
   *workspace_size = executor.workspace_size;
-  for (uint64_t handle : executor.tensors) ++meta().tensors[handle].pins;
   if (executor.bind) executor.launch = executor.bind();
   uint64_t handle = call.s.next_handle++;
-  meta().executors[handle] = std::move(executor);
+  const Executor& stored = meta().executors.emplace(handle, std::move(executor)).first->second;
+  for (uint64_t tensor : stored.tensors) ++meta().tensors[tensor].pins;
   *out = handle_of<aclOpExecutor*>(handle);
   return ACLNN_SUCCESS;
 }
 
 aclnnStatus second_phase(const char* op, void* workspace, uint64_t size, aclOpExecutor* handle,
                          aclrtStream stream) {
-  Call call(op);
-  int code = 0;
-  Executor* e = find_executor(call, handle, code);
-  if (!e) return code;
-  if (std::strcmp(e->op, op) != 0)
-    return call.broken(Rule::executor_reuse, ACLNN_ERR_PARAM_INVALID, "the executor was made for ",
-                       e->op);
-  bool alive = std::all_of(e->tensors.begin(), e->tensors.end(),
-                           [](uint64_t t) { return meta().tensors.count(t) != 0; });
-  if (!alive)
-    code = call.broken(Rule::live_handle, ACLNN_ERR_PARAM_INVALID,
-                       "an operand's tensor was destroyed before the second phase");
-  else
-    code = launch(call, *e, workspace, size, stream);
-  if (!e->repeatable) {
-    erase(address_of(handle));
-  } else {
-    if (e->ran) ++call.s.counters.repeatable_runs;
-    unpin(*e);
-    e->ran = true;
-  }
-  return code;
+  return answer(op, ACLNN_ERR_INNER, [&](Call& call) -> int {
+    int code = 0;
+    Executor* e = find_executor(call, handle, code);
+    if (!e) return code;
+    if (std::strcmp(e->op, op) != 0)
+      return call.broken(Rule::executor_reuse, ACLNN_ERR_PARAM_INVALID,
+                         "the executor was made for ", e->op);
+    bool alive = std::all_of(e->tensors.begin(), e->tensors.end(),
+                             [](uint64_t t) { return meta().tensors.count(t) != 0; });
+    if (!alive)
+      code = call.broken(Rule::live_handle, ACLNN_ERR_PARAM_INVALID,
+                         "an operand's tensor was destroyed before the second phase");
+    else
+      code = launch_if_memory_lasts(call, *e, workspace, size, stream);
+    if (!e->repeatable) {
+      erase(address_of(handle));
+    } else {
+      if (e->ran) ++call.s.counters.repeatable_runs;
+      unpin(*e);
+      e->ran = true;
+    }
+    return code;
+  });
 }
 
 }  // namespace cann_emulator
@@ -141,24 +153,26 @@ using namespace cann_emulator;
 extern "C" {
 
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
-  Call call("aclSetAclOpExecutorRepeatable");
-  int code = 0;
-  Executor* e = find_executor(call, executor, code);
-  if (!e) return code;
-  if (call.must_fail()) return ACLNN_ERR_INNER;
-  if (call.s.refuse_repeatable || !e->may_repeat)
-    return call.refused(ACLNN_ERR_INNER, "this executor cannot be made repeatable");
-  if (!e->repeatable) ++call.s.counters.repeatable_granted;
-  e->repeatable = true;
-  return ACLNN_SUCCESS;
+  return answer("aclSetAclOpExecutorRepeatable", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    int code = 0;
+    Executor* e = find_executor(call, executor, code);
+    if (!e) return code;
+    if (call.must_fail()) return ACLNN_ERR_INNER;
+    if (call.s.refuse_repeatable || !e->may_repeat)
+      return call.refused(ACLNN_ERR_INNER, "this executor cannot be made repeatable");
+    if (!e->repeatable) ++call.s.counters.repeatable_granted;
+    e->repeatable = true;
+    return ACLNN_SUCCESS;
+  });
 }
 
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
-  Call call("aclDestroyAclOpExecutor");
-  int code = 0;
-  if (!find_executor(call, executor, code)) return code;
-  erase(address_of(executor));
-  return ACLNN_SUCCESS;
+  return answer("aclDestroyAclOpExecutor", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    int code = 0;
+    if (!find_executor(call, executor, code)) return code;
+    erase(address_of(executor));
+    return ACLNN_SUCCESS;
+  });
 }
 
 aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,

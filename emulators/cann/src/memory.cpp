@@ -132,72 +132,77 @@ using namespace cann_emulator;
 extern "C" {
 
 aclError aclrtMalloc(void** p, size_t size, aclrtMemMallocPolicy) {
-  Call call("aclrtMalloc");
-  return allocate(call, p, size, 32);
+  return answer("aclrtMalloc", ACL_ERROR_BAD_ALLOC,
+                [&](Call& call) -> int { return allocate(call, p, size, 32); });
 }
 
 aclError aclrtMallocAlign32(void** p, size_t size, aclrtMemMallocPolicy) {
-  Call call("aclrtMallocAlign32");
-  return allocate(call, p, size, 0);
+  return answer("aclrtMallocAlign32", ACL_ERROR_BAD_ALLOC,
+                [&](Call& call) -> int { return allocate(call, p, size, 0); });
 }
 
 aclError aclrtFree(void* p) {
-  Call call("aclrtFree");
-  if (int code = call.require_context()) return code;
-  if (!p) return call.broken(Rule::null_free, ACL_ERROR_INVALID_PARAM, "devPtr is NULL");
-  auto it = call.s.blocks.find(address_of(p));
-  if (it == call.s.blocks.end())
-    return call.broken(Rule::live_handle, ACL_ERROR_RT_PARAM_INVALID,
-                       "not the start of a live allocation: ", p);
-  if (it->second.device != current_device())
-    return call.broken(Rule::ownership, ACL_ERROR_RT_PARAM_INVALID, "memory of device ",
-                       it->second.device);
-  if (in_flight(call.s, it->first, it->first + it->second.size, true))
-    return call.broken(Rule::free_in_flight, ACL_ERROR_RT_INTERNAL_ERROR, it->second.size,
-                       " bytes are in use by queued work");
-  if (!red_zone_intact(it->second))
-    call.broken(Rule::red_zone, 0, "bytes behind the allocation were written");
-  call.s.devices[it->second.device].used -= it->second.size;
-  call.s.blocks.erase(it);
-  return ACL_SUCCESS;
+  return answer("aclrtFree", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_context()) return code;
+    if (!p) return call.broken(Rule::null_free, ACL_ERROR_INVALID_PARAM, "devPtr is NULL");
+    auto it = call.s.blocks.find(address_of(p));
+    if (it == call.s.blocks.end())
+      return call.broken(Rule::live_handle, ACL_ERROR_RT_PARAM_INVALID,
+                         "not the start of a live allocation: ", p);
+    if (it->second.device != current_device())
+      return call.broken(Rule::ownership, ACL_ERROR_RT_PARAM_INVALID, "memory of device ",
+                         it->second.device);
+    if (in_flight(call.s, it->first, it->first + it->second.size, true))
+      return call.broken(Rule::free_in_flight, ACL_ERROR_RT_INTERNAL_ERROR, it->second.size,
+                         " bytes are in use by queued work");
+    if (!red_zone_intact(it->second))
+      call.broken(Rule::red_zone, 0, "bytes behind the allocation were written");
+    call.s.devices[it->second.device].used -= it->second.size;
+    call.s.blocks.erase(it);
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtMallocHost(void** p, size_t size) {
-  Call call("aclrtMallocHost");
-  if (int code = call.require_context()) return code;
-  if (!p) return call.refused(ACL_ERROR_INVALID_PARAM, "hostPtr is NULL");
-  if (size == 0) return call.broken(Rule::empty_allocation, ACL_ERROR_INVALID_PARAM, "size is 0");
-  if (call.must_fail()) return ACL_ERROR_RT_MEMORY_ALLOCATION;
-  std::unique_ptr<unsigned char[]> bytes(new (std::nothrow) unsigned char[size]);
-  if (!bytes)
-    return call.refused(ACL_ERROR_RT_MEMORY_ALLOCATION, "the host has no ", size, " bytes");
-  std::memset(bytes.get(), poison, size);
-  *p = bytes.get();
-  call.s.host_blocks[address_of(*p)] = {size, std::move(bytes)};
-  return ACL_SUCCESS;
+  return answer("aclrtMallocHost", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_context()) return code;
+    if (!p) return call.refused(ACL_ERROR_INVALID_PARAM, "hostPtr is NULL");
+    if (size == 0) return call.broken(Rule::empty_allocation, ACL_ERROR_INVALID_PARAM, "size is 0");
+    if (call.must_fail()) return ACL_ERROR_RT_MEMORY_ALLOCATION;
+    std::unique_ptr<unsigned char[]> bytes(new (std::nothrow) unsigned char[size]);
+    if (!bytes)
+      return call.refused(ACL_ERROR_RT_MEMORY_ALLOCATION, "the host has no ", size, " bytes");
+    std::memset(bytes.get(), poison, size);
+    unsigned char* const begin = bytes.get();
+    call.s.host_blocks[address_of(begin)] = {size, std::move(bytes)};
+    *p = begin;
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtFreeHost(void* p) {
-  Call call("aclrtFreeHost");
-  if (!p) return call.broken(Rule::null_free, ACL_ERROR_INVALID_PARAM, "hostPtr is NULL");
-  auto it = call.s.host_blocks.find(address_of(p));
-  if (it == call.s.host_blocks.end())
-    return call.broken(Rule::live_handle, ACL_ERROR_RT_PARAM_INVALID, "not pinned memory: ", p);
-  if (in_flight(call.s, it->first, it->first + it->second.size, true))
-    return call.broken(Rule::free_in_flight, ACL_ERROR_RT_INTERNAL_ERROR, it->second.size,
-                       " pinned bytes are in use by queued work");
-  call.s.host_blocks.erase(it);
-  return ACL_SUCCESS;
+  return answer("aclrtFreeHost", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (!p) return call.broken(Rule::null_free, ACL_ERROR_INVALID_PARAM, "hostPtr is NULL");
+    auto it = call.s.host_blocks.find(address_of(p));
+    if (it == call.s.host_blocks.end())
+      return call.broken(Rule::live_handle, ACL_ERROR_RT_PARAM_INVALID, "not pinned memory: ", p);
+    if (in_flight(call.s, it->first, it->first + it->second.size, true))
+      return call.broken(Rule::free_in_flight, ACL_ERROR_RT_INTERNAL_ERROR, it->second.size,
+                         " pinned bytes are in use by queued work");
+    call.s.host_blocks.erase(it);
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free, size_t* total) {
-  Call call("aclrtGetMemInfo");
-  if (int code = call.require_context()) return code;
-  if (!free || !total) return call.refused(ACL_ERROR_INVALID_PARAM, "free or total is NULL");
-  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  *total = call.s.memory_per_device;
-  *free = *total - call.s.devices[current_device()].used;
-  return ACL_SUCCESS;
+  return answer("aclrtGetMemInfo", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_context()) return code;
+    if (!free || !total) return call.refused(ACL_ERROR_INVALID_PARAM, "free or total is NULL");
+    if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    *total = call.s.memory_per_device;
+    *free = *total - call.s.devices[current_device()].used;
+    return ACL_SUCCESS;
+  });
 }
 
 }  // extern "C"

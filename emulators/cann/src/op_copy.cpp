@@ -185,8 +185,9 @@ extern "C" {
 
 aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor* self, const aclTensor* src,
                                              uint64_t* workspace_size, aclOpExecutor** executor) {
-  Call call("aclnnInplaceCopyGetWorkspaceSize");
-  return first_phase(call, "aclnnInplaceCopy", self, src, {}, false, workspace_size, executor);
+  return answer("aclnnInplaceCopyGetWorkspaceSize", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    return first_phase(call, "aclnnInplaceCopy", self, src, {}, false, workspace_size, executor);
+  });
 }
 
 aclnnStatus aclnnInplaceCopy(void* workspace, uint64_t size, aclOpExecutor* executor,
@@ -197,27 +198,28 @@ aclnnStatus aclnnInplaceCopy(void* workspace, uint64_t size, aclOpExecutor* exec
 aclnnStatus aclnnFlipGetWorkspaceSize(const aclTensor* self, const aclIntArray* dims,
                                       aclTensor* out, uint64_t* workspace_size,
                                       aclOpExecutor** executor) {
-  Call call("aclnnFlipGetWorkspaceSize");
-  auto found = meta().arrays.find(address_of(dims));
-  if (found == meta().arrays.end())
-    return call.refused(ACLNN_ERR_PARAM_NULLPTR, "dims is NULL or destroyed");
-  int code = 0;
-  Tensor* tensor = find_tensor(call, self, "self", code);
-  if (!tensor) return code;
-  int64_t rank = static_cast<int64_t>(tensor->dims.size());
-  std::vector<int64_t> flipped = found->second;
-  for (int64_t& d : flipped) {
-    if (d < -rank || d >= rank)
-      return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "dims holds ", d, ", the rank is ",
-                         rank);
-    if (d < 0) d += rank;
-  }
-  std::sort(flipped.begin(), flipped.end());
-  if (std::adjacent_find(flipped.begin(), flipped.end()) != flipped.end())
-    return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "dims names a dimension twice");
-  code = first_phase(call, "aclnnFlip", out, self, flipped, true, workspace_size, executor);
-  if (code == ACLNN_SUCCESS) ++call.s.counters.flips;
-  return code;
+  return answer("aclnnFlipGetWorkspaceSize", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    auto found = meta().arrays.find(address_of(dims));
+    if (found == meta().arrays.end())
+      return call.refused(ACLNN_ERR_PARAM_NULLPTR, "dims is NULL or destroyed");
+    int code = 0;
+    Tensor* tensor = find_tensor(call, self, "self", code);
+    if (!tensor) return code;
+    int64_t rank = static_cast<int64_t>(tensor->dims.size());
+    std::vector<int64_t> flipped = found->second;
+    for (int64_t& d : flipped) {
+      if (d < -rank || d >= rank)
+        return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "dims holds ", d, ", the rank is ",
+                           rank);
+      if (d < 0) d += rank;
+    }
+    std::sort(flipped.begin(), flipped.end());
+    if (std::adjacent_find(flipped.begin(), flipped.end()) != flipped.end())
+      return call.broken(Rule::shape, ACLNN_ERR_PARAM_INVALID, "dims names a dimension twice");
+    code = first_phase(call, "aclnnFlip", out, self, flipped, true, workspace_size, executor);
+    if (code == ACLNN_SUCCESS) ++call.s.counters.flips;
+    return code;
+  });
 }
 
 aclnnStatus aclnnFlip(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {

@@ -247,11 +247,12 @@ extern "C" {
 aclnnStatus aclnnMatmulGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2,
                                         aclTensor* out, int8_t cube_math_type,
                                         uint64_t* workspace_size, aclOpExecutor** executor) {
-  Call call("aclnnMatmulGetWorkspaceSize");
-  Product p;
-  p.mode = cube_math_type;
-  return matmul_first_phase(call, "aclnnMatmul", {self, mat2, nullptr, out}, p, 6, false, false,
-                            workspace_size, executor);
+  return answer("aclnnMatmulGetWorkspaceSize", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    Product p;
+    p.mode = cube_math_type;
+    return matmul_first_phase(call, "aclnnMatmul", {self, mat2, nullptr, out}, p, 6, false, false,
+                              workspace_size, executor);
+  });
 }
 aclnnStatus aclnnMatmul(void* workspace, uint64_t size, aclOpExecutor* executor,
                         aclrtStream stream) {
@@ -261,11 +262,12 @@ aclnnStatus aclnnMatmul(void* workspace, uint64_t size, aclOpExecutor* executor,
 aclnnStatus aclnnMmGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2, aclTensor* out,
                                     int8_t cube_math_type, uint64_t* workspace_size,
                                     aclOpExecutor** executor) {
-  Call call("aclnnMmGetWorkspaceSize");
-  Product p;
-  p.mode = cube_math_type;
-  return matmul_first_phase(call, "aclnnMm", {self, mat2, nullptr, out}, p, 2, false, false,
-                            workspace_size, executor);
+  return answer("aclnnMmGetWorkspaceSize", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    Product p;
+    p.mode = cube_math_type;
+    return matmul_first_phase(call, "aclnnMm", {self, mat2, nullptr, out}, p, 2, false, false,
+                              workspace_size, executor);
+  });
 }
 aclnnStatus aclnnMm(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {
   return second_phase("aclnnMm", workspace, size, executor, stream);
@@ -274,11 +276,12 @@ aclnnStatus aclnnMm(void* workspace, uint64_t size, aclOpExecutor* executor, acl
 aclnnStatus aclnnBatchMatMulGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2,
                                              aclTensor* out, int8_t cube_math_type,
                                              uint64_t* workspace_size, aclOpExecutor** executor) {
-  Call call("aclnnBatchMatMulGetWorkspaceSize");
-  Product p;
-  p.mode = cube_math_type;
-  return matmul_first_phase(call, "aclnnBatchMatMul", {self, mat2, nullptr, out}, p, 3, false,
-                            false, workspace_size, executor);
+  return answer("aclnnBatchMatMulGetWorkspaceSize", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    Product p;
+    p.mode = cube_math_type;
+    return matmul_first_phase(call, "aclnnBatchMatMul", {self, mat2, nullptr, out}, p, 3, false,
+                              false, workspace_size, executor);
+  });
 }
 aclnnStatus aclnnBatchMatMul(void* workspace, uint64_t size, aclOpExecutor* executor,
                              aclrtStream stream) {
@@ -289,15 +292,16 @@ aclnnStatus aclnnGemmGetWorkspaceSize(const aclTensor* a, const aclTensor* b, co
                                       float alpha, float beta, int64_t trans_a, int64_t trans_b,
                                       aclTensor* out, int8_t cube_math_type,
                                       uint64_t* workspace_size, aclOpExecutor** executor) {
-  Call call("aclnnGemmGetWorkspaceSize");
-  if (!c) return call.refused(ACLNN_ERR_PARAM_NULLPTR, "C is NULL");
-  Product p;
-  p.mode = cube_math_type;
-  p.alpha = alpha;
-  p.beta = beta;
-  p.has_c = beta != 0;
-  return matmul_first_phase(call, "aclnnGemm", {a, b, c, out}, p, 2, trans_a != 0, trans_b != 0,
-                            workspace_size, executor);
+  return answer("aclnnGemmGetWorkspaceSize", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    if (!c) return call.refused(ACLNN_ERR_PARAM_NULLPTR, "C is NULL");
+    Product p;
+    p.mode = cube_math_type;
+    p.alpha = alpha;
+    p.beta = beta;
+    p.has_c = beta != 0;
+    return matmul_first_phase(call, "aclnnGemm", {a, b, c, out}, p, 2, trans_a != 0, trans_b != 0,
+                              workspace_size, executor);
+  });
 }
 aclnnStatus aclnnGemm(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream) {
   return second_phase("aclnnGemm", workspace, size, executor, stream);

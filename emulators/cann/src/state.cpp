@@ -9,6 +9,8 @@
 namespace cann_emulator {
 namespace {
 
+constexpr size_t kept_without_memory = 64;  // broken rules, without words
+
 thread_local std::string pending_message;
 thread_local std::string returned_message;
 
@@ -63,20 +65,17 @@ State& state() {
 
 void configure(State& s) {
   if (s.configured) return;
-  s.configured = true;
+  s.violations.reserve(kept_without_memory);
   s.devices.resize(number_from_environment("CANN_EMULATOR_DEVICES", 2));
   s.memory_per_device = number_from_environment("CANN_EMULATOR_MEMORY_MB", 4096) << 20;
   s.calls_to_failure = number_from_environment("CANN_EMULATOR_FAIL_CALL", 0);
   s.refuse_repeatable = number_from_environment("CANN_EMULATOR_REFUSE_REPEATABLE", 0) != 0;
   s.refuse_gapped = number_from_environment("CANN_EMULATOR_REFUSE_GAPPED", 0) != 0;
   if (number_from_environment("CANN_EMULATOR_STRICT", 0) != 0) std::atexit(end_strictly);
+  s.configured = true;
 }
 
-Call::Call(const char* name) : s(state()), name_(name) {
-  s.lock.lock();
-  configure(s);
-}
-Call::~Call() { s.lock.unlock(); }
+Call::Call(const char* name) : s(state()), lock_(s.lock), name_(name) { configure(s); }
 
 bool Call::must_fail() {
   if (s.calls_to_failure == 0 || --s.calls_to_failure != 0) return false;
@@ -85,13 +84,24 @@ bool Call::must_fail() {
   return true;
 }
 
-int Call::record(Rule rule, int code, const std::string& detail) {
-  s.violations.push_back({rule, name_, detail});
-  return message(code, std::string(cann_emulator::name(rule)) + ": " + detail);
+int Call::record(Rule rule, int code, const char* detail) noexcept {
+  const size_t before = s.violations.size();
+  try {
+    s.violations.push_back({rule, name_, detail});
+    return message(code, (std::string(cann_emulator::name(rule)) + ": " + detail).c_str());
+  } catch (const std::bad_alloc&) {
+    if (s.violations.size() == before && before < s.violations.capacity())
+      s.violations.push_back({rule, {}, {}});
+    return code;
+  }
 }
 
-int Call::message(int code, const std::string& detail) {
-  pending_message = std::string(name_) + ": " + detail;
+int Call::message(int code, const char* detail) noexcept {
+  try {
+    pending_message = std::string(name_) + ": " + detail;
+  } catch (const std::bad_alloc&) {
+    pending_message.clear();
+  }
   return code;
 }
 

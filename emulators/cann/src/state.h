@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -106,6 +107,7 @@ struct State {
   std::vector<Violation> violations;
   Counters counters{};
   uint64_t calls_to_failure = 0;
+  bool task_lost = false;  // the host had no memory for queued work: the next wait says so
   bool fault_fired = false, refuse_repeatable = false, refuse_gapped = false;
   std::function<Live(Live)> count_meta_objects;  // set by the tensor library
 };
@@ -118,7 +120,6 @@ void configure(State& s);  // reads the environment once
 class Call {
  public:
   explicit Call(const char* name);
-  ~Call();
   Call(const Call&) = delete;
 
   State& s;
@@ -127,12 +128,12 @@ class Call {
   bool must_fail();
   template <class... Parts>
   int broken(Rule rule, int code, const Parts&... parts) {
-    return record(rule, code, join(parts...));
+    return record(rule, code, join(parts...).c_str());
   }
   template <class... Parts>
   int refused(int code,
               const Parts&... parts) {  // a legal request that cannot be met: no rule was broken
-    return message(code, join(parts...));
+    return message(code, join(parts...).c_str());
   }
   // 0 when aclInit was called and the thread has a device; otherwise the error code.
   int require_initialised();
@@ -141,15 +142,31 @@ class Call {
  private:
   template <class... Parts>
   static std::string join(const Parts&... parts) {
-    std::ostringstream out;
-    (out << ... << parts);
-    return out.str();
+    try {
+      std::ostringstream out;
+      (out << ... << parts);
+      return out.str();
+    } catch (const std::bad_alloc&) {  // a rule is broken all the same, and a release goes on
+      return {};
+    }
   }
-  int record(Rule rule, int code, const std::string& detail);
-  int message(int code, const std::string& detail);
+  int record(Rule rule, int code, const char* detail) noexcept;
+  int message(int code, const char* detail) noexcept;
 
+  std::unique_lock<std::recursive_mutex> lock_;
   const char* name_;
 };
+
+// One API call: what the body returns, or `without_memory` where the host has none. C functions let no exception out.
+template <class Code, class Body>
+Code answer(const char* name, Code without_memory, const Body& body) {
+  try {
+    Call call(name);
+    return body(call);
+  } catch (const std::bad_alloc&) {
+    return without_memory;
+  }
+}
 
 // Devices and contexts (device.cpp)
 uint64_t current_context();  // 0: none
@@ -162,7 +179,7 @@ Stream* find_stream(Call& call, aclrtStream handle, int& code);
 // writing, in no order.
 void enqueue(Call& call, Stream& stream, Task task);
 void order_after(Stream& stream, const Recording& recording);
-void run_one(State& s, Stream& stream);
+void run_one(State& s, Stream& stream);  // never throws
 void run_all(State& s, Stream& stream);
 void run_until(State& s, const Recording& recording);
 bool in_flight(State& s, uint64_t begin, uint64_t end, bool also_reads);

@@ -1,6 +1,7 @@
 // Streams are queues that run late: at a synchronisation, a query, a wait, or when full. Late is
 // legal, and shows every client that frees, reuses or reads memory too early.
 #include <algorithm>
+#include <utility>
 
 #include "state.h"
 
@@ -63,6 +64,8 @@ aclError synchronize(Call& call, aclrtStream handle) {
   Stream* stream = find_stream(call, handle, code);
   if (!stream) return code;
   run_all(call.s, *stream);  // also when chosen to fail: a failed wait does not stop the chip
+  if (std::exchange(call.s.task_lost, false))
+    return call.refused(ACL_ERROR_RT_MEMORY_ALLOCATION, "the host had no memory for queued work");
   if (!check_red_zones(call) || call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
   return ACL_SUCCESS;
 }
@@ -90,11 +93,14 @@ Stream* find_stream(Call& call, aclrtStream handle, int& code) {
 
 void run_one(State& s, Stream& stream) {
   if (stream.queue.empty() || stream.running) return;
-  (void)s;
   Task task = std::move(stream.queue.front());
   stream.queue.pop_front();
   stream.running = true;
-  task.run();
+  try {
+    task.run();
+  } catch (const std::bad_alloc&) {
+    s.task_lost = true;
+  }
   stream.running = false;
 }
 
@@ -110,7 +116,7 @@ void run_until(State& s, const Recording& recording) {
 }
 
 void enqueue(Call& call, Stream& stream, Task task) {
-  while (stream.queue.size() >= queue_limit) run_one(call.s, stream);
+  while (stream.queue.size() >= queue_limit && !stream.running) run_one(call.s, stream);
   task.sequence = call.s.next_sequence++;
   if (races(call.s, stream, task))
     call.broken(
@@ -143,55 +149,59 @@ using namespace cann_emulator;
 extern "C" {
 
 aclError aclrtCreateStream(aclrtStream* stream) {
-  Call call("aclrtCreateStream");
-  return create_stream(call, stream);
+  return answer("aclrtCreateStream", ACL_ERROR_BAD_ALLOC,
+                [&](Call& call) -> int { return create_stream(call, stream); });
 }
 
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t, uint32_t) {
-  Call call("aclrtCreateStreamWithConfig");
-  return create_stream(call, stream);
+  return answer("aclrtCreateStreamWithConfig", ACL_ERROR_BAD_ALLOC,
+                [&](Call& call) -> int { return create_stream(call, stream); });
 }
 
 aclError aclrtDestroyStream(aclrtStream stream) {
-  Call call("aclrtDestroyStream");
-  return destroy_stream(call, stream, true);
+  return answer("aclrtDestroyStream", ACL_ERROR_BAD_ALLOC,
+                [&](Call& call) -> int { return destroy_stream(call, stream, true); });
 }
 
 aclError aclrtDestroyStreamForce(aclrtStream stream) {
-  Call call("aclrtDestroyStreamForce");
-  return destroy_stream(call, stream, false);
+  return answer("aclrtDestroyStreamForce", ACL_ERROR_BAD_ALLOC,
+                [&](Call& call) -> int { return destroy_stream(call, stream, false); });
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
-  Call call("aclrtSynchronizeStream");
-  return synchronize(call, stream);
+  return answer("aclrtSynchronizeStream", ACL_ERROR_BAD_ALLOC,
+                [&](Call& call) -> int { return synchronize(call, stream); });
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t) {
-  Call call("aclrtSynchronizeStreamWithTimeout");
-  return synchronize(call, stream);
+  return answer("aclrtSynchronizeStreamWithTimeout", ACL_ERROR_BAD_ALLOC,
+                [&](Call& call) -> int { return synchronize(call, stream); });
 }
 
 aclError aclrtSynchronizeDevice(void) {
-  Call call("aclrtSynchronizeDevice");
-  if (int code = call.require_context()) return code;
-  for (auto& [handle, stream] : call.s.streams)
-    if (stream.device == current_device()) run_all(call.s, stream);
-  if (!check_red_zones(call) || call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  return ACL_SUCCESS;
+  return answer("aclrtSynchronizeDevice", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_context()) return code;
+    for (auto& [handle, stream] : call.s.streams)
+      if (stream.device == current_device()) run_all(call.s, stream);
+    if (std::exchange(call.s.task_lost, false))
+      return call.refused(ACL_ERROR_RT_MEMORY_ALLOCATION, "the host had no memory for queued work");
+    if (!check_red_zones(call) || call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    return ACL_SUCCESS;
+  });
 }
 
 // A query moves the stream on by one task, so that a client that polls comes to an end.
 aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {
-  Call call("aclrtStreamQuery");
-  int code = 0;
-  Stream* stream = find_stream(call, handle, code);
-  if (!stream) return code;
-  if (!status) return call.refused(ACL_ERROR_INVALID_PARAM, "status is NULL");
-  if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
-  *status = stream->queue.empty() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
-  run_one(call.s, *stream);
-  return ACL_SUCCESS;
+  return answer("aclrtStreamQuery", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    int code = 0;
+    Stream* stream = find_stream(call, handle, code);
+    if (!stream) return code;
+    if (!status) return call.refused(ACL_ERROR_INVALID_PARAM, "status is NULL");
+    if (call.must_fail()) return ACL_ERROR_RT_INTERNAL_ERROR;
+    *status = stream->queue.empty() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+    run_one(call.s, *stream);
+    return ACL_SUCCESS;
+  });
 }
 
 }  // extern "C"

@@ -153,64 +153,70 @@ extern "C" {
 aclTensor* aclCreateTensor(const int64_t* dims, uint64_t rank, aclDataType dtype,
                            const int64_t* strides, int64_t offset, aclFormat,
                            const int64_t* storage, uint64_t storage_rank, void* data) {
-  Call call("aclCreateTensor");
-  if ((rank && !dims) || (storage_rank && !storage)) {
-    call.refused(0, "dims are NULL");
-    return nullptr;
-  }
-  if (call.must_fail()) return nullptr;
-  Tensor t;
-  t.dims.assign(dims, dims + rank);
-  t.strides.assign(rank, 1);
-  for (size_t i = rank; i-- > 0;)
-    t.strides[i] = strides ? strides[i] : (i + 1 < rank ? t.strides[i + 1] * t.dims[i + 1] : 1);
-  t.offset = offset;
-  t.dtype = dtype;
-  t.storage.assign(storage, storage + storage_rank);
-  t.address = address_of(data);
-  uint64_t handle = call.s.next_handle++;
-  meta().tensors[handle] = std::move(t);
-  return handle_of<aclTensor*>(handle);
+  return answer("aclCreateTensor", static_cast<aclTensor*>(nullptr), [&](Call& call) -> aclTensor* {
+    if ((rank && !dims) || (storage_rank && !storage)) {
+      call.refused(0, "dims are NULL");
+      return nullptr;
+    }
+    if (call.must_fail()) return nullptr;
+    Tensor t;
+    t.dims.assign(dims, dims + rank);
+    t.strides.assign(rank, 1);
+    for (size_t i = rank; i-- > 0;)
+      t.strides[i] = strides ? strides[i] : (i + 1 < rank ? t.strides[i + 1] * t.dims[i + 1] : 1);
+    t.offset = offset;
+    t.dtype = dtype;
+    t.storage.assign(storage, storage + storage_rank);
+    t.address = address_of(data);
+    uint64_t handle = call.s.next_handle++;
+    meta().tensors[handle] = std::move(t);
+    return handle_of<aclTensor*>(handle);
+  });
 }
 
 aclnnStatus aclDestroyTensor(const aclTensor* tensor) {
-  Call call("aclDestroyTensor");
-  if (!tensor) return ACLNN_SUCCESS;
-  int code = 0;
-  Tensor* found = find_tensor(call, tensor, "tensor", code);
-  if (!found) return code;
-  if (found->pins)
-    call.broken(Rule::live_handle, 0,
-                "the tensor is destroyed between the phases of an operator that uses it");
-  meta().tensors.erase(address_of(tensor));
-  return ACLNN_SUCCESS;
+  return answer("aclDestroyTensor", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    if (!tensor) return ACLNN_SUCCESS;
+    int code = 0;
+    Tensor* found = find_tensor(call, tensor, "tensor", code);
+    if (!found) return code;
+    if (found->pins)
+      call.broken(Rule::live_handle, 0,
+                  "the tensor is destroyed between the phases of an operator that uses it");
+    meta().tensors.erase(address_of(tensor));
+    return ACLNN_SUCCESS;
+  });
 }
 
 aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size) {
-  Call call("aclCreateIntArray");
-  if ((size && !value) || call.must_fail()) return nullptr;
-  uint64_t handle = call.s.next_handle++;
-  meta().arrays[handle].assign(value, value + size);
-  return handle_of<aclIntArray*>(handle);
+  return answer("aclCreateIntArray", static_cast<aclIntArray*>(nullptr),
+                [&](Call& call) -> aclIntArray* {
+                  if ((size && !value) || call.must_fail()) return nullptr;
+                  uint64_t handle = call.s.next_handle++;
+                  meta().arrays.emplace(handle, std::vector<int64_t>(value, value + size));
+                  return handle_of<aclIntArray*>(handle);
+                });
 }
 
 aclnnStatus aclDestroyIntArray(const aclIntArray* array) {
-  Call call("aclDestroyIntArray");
-  if (!array || meta().arrays.erase(address_of(array))) return ACLNN_SUCCESS;
-  return call.broken(Rule::live_handle, ACLNN_ERR_PARAM_INVALID, "no such array");
+  return answer("aclDestroyIntArray", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    if (!array || meta().arrays.erase(address_of(array))) return ACLNN_SUCCESS;
+    return call.broken(Rule::live_handle, ACLNN_ERR_PARAM_INVALID, "no such array");
+  });
 }
 
 aclnnStatus aclSetRawTensorAddr(aclTensor* tensor, void* address) {
-  Call call("aclSetRawTensorAddr");
-  int code = 0;
-  Tensor* found = find_tensor(call, tensor, "tensor", code);
-  if (!found) return code;
-  if (found->pins)
-    return call.broken(Rule::address_between_phases, ACLNN_ERR_PARAM_INVALID,
-                       "an executor already holds the old address");
-  if (call.must_fail()) return ACLNN_ERR_INNER_NULLPTR;
-  found->address = address_of(address);
-  return ACLNN_SUCCESS;
+  return answer("aclSetRawTensorAddr", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    int code = 0;
+    Tensor* found = find_tensor(call, tensor, "tensor", code);
+    if (!found) return code;
+    if (found->pins)
+      return call.broken(Rule::address_between_phases, ACLNN_ERR_PARAM_INVALID,
+                         "an executor already holds the old address");
+    if (call.must_fail()) return ACLNN_ERR_INNER_NULLPTR;
+    found->address = address_of(address);
+    return ACLNN_SUCCESS;
+  });
 }
 
 }  // extern "C"

@@ -159,47 +159,54 @@ extern "C" {
 
 aclError aclrtMemcpy(void* dst, size_t dest_max, const void* src, size_t count,
                      aclrtMemcpyKind kind) {
-  Call call("aclrtMemcpy");
-  if (int code = call.require_context()) return code;
-  if (int code = check_capacity(call, dst, dest_max, count)) return code;
-  return copy_now(call, {dst, count, src, count, count, 1}, kind, call.s.counters.copies);
+  return answer("aclrtMemcpy", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_context()) return code;
+    if (int code = check_capacity(call, dst, dest_max, count)) return code;
+    return copy_now(call, {dst, count, src, count, count, 1}, kind, call.s.counters.copies);
+  });
 }
 
 aclError aclrtMemcpyAsync(void* dst, size_t dest_max, const void* src, size_t count,
                           aclrtMemcpyKind kind, aclrtStream stream) {
-  Call call("aclrtMemcpyAsync");
-  if (int code = call.require_context()) return code;
-  if (int code = check_capacity(call, dst, dest_max, count)) return code;
-  return copy_later(call, {dst, count, src, count, count, 1}, kind, stream, call.s.counters.copies);
+  return answer("aclrtMemcpyAsync", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_context()) return code;
+    if (int code = check_capacity(call, dst, dest_max, count)) return code;
+    return copy_later(call, {dst, count, src, count, count, 1}, kind, stream,
+                      call.s.counters.copies);
+  });
 }
 
 aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
                        size_t height, aclrtMemcpyKind kind) {
-  Call call("aclrtMemcpy2d");
-  if (int code = call.require_context()) return code;
-  Transfer t{dst, dpitch, src, spitch, width, height};
-  if (int code = check_rows(call, t)) return code;
-  return copy_now(call, t, kind, call.s.counters.copies_2d);
+  return answer("aclrtMemcpy2d", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_context()) return code;
+    Transfer t{dst, dpitch, src, spitch, width, height};
+    if (int code = check_rows(call, t)) return code;
+    return copy_now(call, t, kind, call.s.counters.copies_2d);
+  });
 }
 
 aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
                             size_t height, aclrtMemcpyKind kind, aclrtStream stream) {
-  Call call("aclrtMemcpy2dAsync");
-  if (int code = call.require_context()) return code;
-  Transfer t{dst, dpitch, src, spitch, width, height};
-  if (int code = check_rows(call, t)) return code;
-  return copy_later(call, t, kind, stream, call.s.counters.copies_2d);
+  return answer("aclrtMemcpy2dAsync", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    if (int code = call.require_context()) return code;
+    Transfer t{dst, dpitch, src, spitch, width, height};
+    if (int code = check_rows(call, t)) return code;
+    return copy_later(call, t, kind, stream, call.s.counters.copies_2d);
+  });
 }
 
 aclError aclrtMemset(void* p, size_t max_count, int32_t value, size_t count) {
-  Call call("aclrtMemset");
-  return fill(call, p, max_count, value, count, nullptr, false);
+  return answer("aclrtMemset", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    return fill(call, p, max_count, value, count, nullptr, false);
+  });
 }
 
 aclError aclrtMemsetAsync(void* p, size_t max_count, int32_t value, size_t count,
                           aclrtStream stream) {
-  Call call("aclrtMemsetAsync");
-  return fill(call, p, max_count, value, count, stream, true);
+  return answer("aclrtMemsetAsync", ACL_ERROR_BAD_ALLOC, [&](Call& call) -> int {
+    return fill(call, p, max_count, value, count, stream, true);
+  });
 }
 
 }  // extern "C"
