@@ -91,9 +91,7 @@ void fail_each(bool for_good) {
 
 class OutOfMemory : public testing::Test {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(simtSuccess, simtSetDevice(0));
-  }
+  void SetUp() override { ASSERT_EQ(simtSuccess, simtSetDevice(0)); }
 };
 
 // Nothing has been launched yet: what the emulator makes once fails here, too.
