@@ -28,11 +28,14 @@ struct PyTensor {
 // What an array type is, found out once per type.
 struct Framework {
   enum class Family { own, numpy, torch, cupy, jax, other };
-  enum class Door { tensor, array_struct, exchange, dlpack, buffer };
+  enum class Door { tensor, array_struct, exchange, dlpack, array_interface, buffer };
   nb::object type;
   Family family;
   Door door;
   const dlpack::ExchangeApi* api = nullptr;
+  bool is_ndarray = false;  // NumPy's own, or derived from it
+
+  bool is_numpy_scalar() const { return family == Family::numpy && !is_ndarray; }
 };
 // Throws TypeError for objects that are no arrays; `name` is the argument's.
 const Framework& framework_of(nb::handle object, const char* name);
@@ -79,7 +82,10 @@ struct Array {
   int64_t shape[max_rank];
   int64_t steps[max_rank];  // in bytes
 
+  bool is_empty() const;
   int64_t count() const;
+  // The bytes that the elements take, counted from the first one's; false where they are too many.
+  bool reach(int64_t& below, int64_t& above) const;
   // Row-major without gaps; dims of size 1 do not matter.
   bool is_contiguous() const;
 };
@@ -88,5 +94,7 @@ struct Array {
 // that the others wait for is ordered before that.
 Array read_array(nb::handle object, const char* name, Call& call);
 Array read_tensor(const PyTensor& tensor);
+// Of an object that is one; throws where it was made without a constructor.
+const PyTensor& tensor_of(nb::handle object);
 
 }  // namespace infini::python

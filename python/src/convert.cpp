@@ -5,7 +5,9 @@
 #include <bit>
 
 #include "errors.h"
+#include "graph.h"
 #include "stream.h"
+#include "torch.h"
 
 namespace infini::python {
 namespace {
@@ -27,26 +29,50 @@ void return_to(const Framework* framework, const infinicore::Device& device) noe
 
 // What a tensor keeps of a Python array. It may die on any thread, with or without the GIL, and
 // even after the interpreter: then there is nothing left to release.
-infinicore::Memory::Deleter keep(const Array& array) {
-  struct Kept {
-    PyObject* object;
-    std::shared_ptr<void> keeper;
-    Tensor own;
-    const Framework* framework;
-    infinicore::Device device;
-  };
-  auto kept = std::make_shared<Kept>(
-      Kept{array.object.inc_ref().ptr(), array.keeper, array.own, array.framework, array.device});
-  return [kept](void*) {
+struct Kept {
+  PyObject* object = nullptr;
+  std::shared_ptr<void> keeper;
+  Tensor own;
+  std::shared_ptr<TorchMemory> torch;
+  const infinicore::Memory* memory =
+      nullptr;  // of the tensor that keeps it, where that is PyTorch's
+  const Framework* framework;
+  infinicore::Device device;
+
+  explicit Kept(const Array& array)
+      : keeper(array.keeper), own(array.own), framework(array.framework), device(array.device) {
+    if (own) torch = torch_memory_of(own);
+    if (framework && framework->family == Framework::Family::torch)
+      torch = recorded_memory(array);
+    else
+      object = array.object.inc_ref().ptr();
+  }
+  ~Kept() {
     if (!Py_IsInitialized()) {
-      new std::shared_ptr<void>(std::move(kept->keeper));  // its release would call into Python
+      new std::shared_ptr<void>(std::move(keeper));  // its release would call into Python
+      new std::shared_ptr<TorchMemory>(std::move(torch));
       return;
     }
     const nb::gil_scoped_acquire locked;
-    return_to(kept->framework, kept->device);
-    kept->keeper.reset();
-    Py_XDECREF(kept->object);
-  };
+    return_to(framework, device);
+    if (memory) forget(memory);
+    keeper.reset();
+    torch.reset();
+    Py_XDECREF(object);
+  }
+  Kept(const Kept&) = delete;
+};
+
+// A tensor over the array's memory that keeps it.
+Tensor keep(const Array& array, const Shape& shape, const Strides& strides, DataType dtype) {
+  const auto kept = std::make_shared<Kept>(array);
+  const Tensor made =
+      Tensor::strided_from_blob(array.data, shape, strides, dtype, array.device, [kept](void*) {});
+  if (kept->torch) {
+    remember(made->memory().get(), kept->torch);
+    kept->memory = made->memory().get();
+  }
+  return made;
 }
 
 // The largest power of two, up to 16, that divides the element and all steps.
@@ -82,9 +108,9 @@ Tensor view_in_words(const Array& array, DataType dtype, int64_t word, Hold hold
     shape[rank] = static_cast<size_t>(array.itemsize / word);
     strides[rank] = 1;
   }
-  return Tensor::strided_from_blob(
-      array.data, shape, strides, dtype, array.device,
-      hold == Hold::tensor ? keep(array) : infinicore::Memory::Deleter());
+  return hold == Hold::tensor
+             ? noted(keep(array, shape, strides, dtype))
+             : Tensor::strided_from_blob(array.data, shape, strides, dtype, array.device);
 }
 
 }  // namespace
@@ -94,7 +120,7 @@ bool can_convert(const Array& array) {
 }
 
 Tensor to_tensor(const Array& array, Hold hold) {
-  if (array.own) return array.own;
+  if (array.own) return noted(array.own);
   const auto dtype = array.element.known();
   if (!dtype)
     fail_type("elements of type ", array.element.name(),
@@ -109,7 +135,7 @@ std::pair<Tensor, Tensor> to_words(const Array& dst, const Array& src, Hold hold
   if (whole) {
     const DataType dtype = dst.element.known().value_or(type_of_word(dst.itemsize));
     const auto view = [&](const Array& array) {
-      return array.own ? array.own : view_in_words(array, dtype, array.itemsize, hold);
+      return array.own ? noted(array.own) : view_in_words(array, dtype, array.itemsize, hold);
     };
     return {view(dst), view(src)};
   }

@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "names.h"
 #include "stream.h"
+#include "torch.h"
 
 namespace infini::python {
 namespace {
@@ -88,8 +89,9 @@ int refuse(Py_buffer* view, const char* why) {
 }
 
 int get_buffer(PyObject* object, Py_buffer* view, int flags) try {
-  const PyTensor& self = *nb::inst_ptr<PyTensor>(nb::handle(object));
+  const PyTensor& self = tensor_of(nb::handle(object));
   const Tensor& tensor = self.tensor;
+  require_there(tensor);
   const char* format = buffer_format(tensor->dtype());
   if (tensor->device() != Device::cpu())
     return refuse(view, "the tensor is not in host memory: use numpy()");
@@ -154,6 +156,7 @@ nb::object export_dlpack(const PyTensor& self, nb::object stream, nb::object max
     nb::raise_python_error();
   }
   Tensor tensor = self.tensor;
+  require_there(tensor);
   const bool copied = !copy.is_none() && nb::cast<bool>(copy);
   if (copied) tensor = infinicore::op::rearrange(tensor);
   order_before(tensor, stream);
@@ -177,7 +180,8 @@ nb::tuple dlpack_device(const PyTensor& self) {
 }
 
 nb::object to_numpy(nb::handle self) {
-  const PyTensor& from = *nb::inst_ptr<PyTensor>(self);
+  const PyTensor& from = tensor_of(self);
+  require_there(from.tensor);
   const nb::module_ numpy = nb::module_::import_("numpy");
   const bool is_here = from.tensor->device() == Device::cpu();
   PyTensor host{from.tensor->to(Device::cpu()), !is_here || from.writable};

@@ -11,6 +11,7 @@
 #include "names.h"
 #include "prepared.h"
 #include "stream.h"
+#include "torch.h"
 
 namespace infini::python {
 namespace {
@@ -234,10 +235,12 @@ nb::object matmul_into(const Array& a, const Array& b, nb::object out, float alp
                        Call& call) {
   const Array c = read_array(out, "out", call);
   require_writable(c, "out");
-  if (try_prepared(c, a, b, alpha, beta, call)) return out;
-  const StreamScope scope(call);
-  note_recorded(call);
-  run_product(product_of(a, b, hold()), c, alpha, beta);
+  if (!try_prepared(c, a, b, alpha, beta, call)) {
+    const StreamScope scope(call);
+    note_recorded(call);
+    run_product(product_of(a, b, hold()), c, alpha, beta);
+  }
+  note_written(c);
   return out;
 }
 
@@ -279,6 +282,7 @@ nb::object copy(nb::object dst, nb::handle src) {
   Call call;
   const Array to = read_array(dst, "dst", call), from = read_array(src, "src", call);
   copy_arrays(to, from, call);
+  note_written(to);
   return dst;
 }
 

@@ -1,11 +1,15 @@
 // with infini.record() as graph: ...   then graph.run(), as often as wanted.
 #include "graph.h"
 
+#include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "errors.h"
 #include "stream.h"
+#include "torch.h"
 
 namespace infini::python {
 namespace {
@@ -19,13 +23,32 @@ struct Lane {
   const Framework* framework;
 };
 
+using TorchMemories = std::vector<std::shared_ptr<TorchMemory>>;
+
 struct PyGraph {
   std::shared_ptr<Graph> graph;  // null until the recording ends
   std::vector<Lane> lanes;
+  // PyTorch's memory under the recorded tensors, and the rebound ones.
+  std::unordered_map<const infinicore::Memory*, std::shared_ptr<TorchMemory>> foreign;
+  TorchMemories used, written;  // of it, each once
+  // While recording: the tensor objects, each with the memory that it had.
+  std::unordered_map<PyObject*, std::pair<nb::object, std::shared_ptr<TorchMemory>>> objects;
 
   const std::shared_ptr<Graph>& ready() const {
     if (!graph) fail_value("the graph is still being recorded, or its recording failed");
     return graph;
+  }
+  // Once, when the graph is made or has got another tensor.
+  void sort_foreign() {
+    std::set<std::shared_ptr<TorchMemory>> all, changed;
+    const auto uses = foreign.empty() ? decltype(graph->memories())() : graph->memories();
+    std::erase_if(foreign, [&](const auto& one) { return uses.count(one.first) == 0; });
+    for (const auto& [memory, torch] : foreign) {
+      all.insert(torch);
+      if (uses.at(memory) == infinicore::graph::Use::writes) changed.insert(torch);
+    }
+    used.assign(all.begin(), all.end());
+    written.assign(changed.begin(), changed.end());
   }
 };
 
@@ -34,6 +57,8 @@ struct Recording {
 };
 
 thread_local PyObject* recorded = nullptr;  // owned: the graph that this thread records
+
+PyGraph* recorded_graph() { return nb::inst_ptr<PyGraph>(nb::handle(recorded)); }
 
 nb::object enter(Recording& self) {
   if (self.graph) fail_value("a recording can be entered once");
@@ -48,11 +73,15 @@ void leave(Recording& self, nb::handle type, nb::handle, nb::handle) {
     fail_value("the recording belongs to another thread, or has ended");
   Py_CLEAR(recorded);
   if (!type.is_none()) return context::cancelGraphRecording();
-  nb::inst_ptr<PyGraph>(self.graph)->graph = context::stopGraphRecording();
+  PyGraph& made = *nb::inst_ptr<PyGraph>(self.graph);
+  made.objects.clear();
+  made.graph = context::stopGraphRecording();
+  made.sort_foreign();
 }
 
 void run(const PyGraph& self) {
   const Graph& graph = *self.ready();
+  for (const auto& torch : self.used) torch->require_there();
   struct Scope {
     Call call;
     StreamScope stream;
@@ -67,22 +96,49 @@ void run(const PyGraph& self) {
     call.has_own = true;
     scopes.push_back(std::make_unique<Scope>(call));
   }
-  const Unlocked unlocked(true);
-  graph.run();
+  {
+    const Unlocked unlocked(true);
+    graph.run();
+  }
+  std::vector<nb::handle> written;
+  for (const auto& torch : self.written) written.push_back(torch->alias());
+  raise_versions(written);
 }
 
-void rebind(const PyGraph& self, const PyTensor& from, const PyTensor& to) {
-  self.ready()->rebind(from.tensor, to.tensor);
+void rebind(PyGraph& self, const PyTensor& from, const PyTensor& to) {
+  Graph& graph = *self.ready();
+  require_there(to.tensor);
+  if (!to.writable && graph.use_of(from.tensor) == infinicore::graph::Use::writes)
+    fail_value("to is read-only, and the graph writes to from (", from.tensor->info(), ")");
+  graph.rebind(from.tensor, to.tensor);
+  if (auto torch = torch_memory_of(to.tensor))
+    self.foreign[to.tensor->memory().get()] = std::move(torch);
+  self.sort_foreign();
 }
 
 }  // namespace
 
 void note_recorded(const Call& call) {
   if (!recorded || !call.device) return;
-  auto& lanes = nb::inst_ptr<PyGraph>(nb::handle(recorded))->lanes;
+  auto& lanes = recorded_graph()->lanes;
   for (const Lane& lane : lanes)
     if (lane.device == *call.device) return;
   lanes.push_back({*call.device, call.framework});
+}
+
+infinicore::Tensor noted(infinicore::Tensor tensor) {
+  if (!recorded) return tensor;
+  if (auto torch = torch_memory_of(tensor))
+    recorded_graph()->foreign[tensor->memory().get()] = std::move(torch);
+  return tensor;
+}
+
+std::shared_ptr<TorchMemory> recorded_memory(const Array& array) {
+  if (!recorded) return std::make_shared<TorchMemory>(array);
+  auto& [object, torch] = recorded_graph()->objects[array.object.ptr()];
+  if (!torch || !torch->lies_at(array.data)) torch = std::make_shared<TorchMemory>(array);
+  object = nb::borrow(array.object);
+  return torch;
 }
 
 void bind_graph(nb::module_& module) {

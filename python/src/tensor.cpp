@@ -9,6 +9,7 @@
 #include "functions.h"
 #include "names.h"
 #include "stream.h"
+#include "torch.h"
 
 namespace infini::python {
 namespace {
@@ -42,6 +43,7 @@ PyTensor from_array(nb::handle x, nb::object device) {
 PyTensor to(const PyTensor& self, nb::handle device) {
   const Device wanted = parse_device(device);
   if (wanted == self.tensor->device()) return self;
+  require_there(self.tensor);
   const Unlocked unlocked(true);
   return {self.tensor->to(wanted)};
 }
@@ -59,6 +61,7 @@ PyTensor view(const PyTensor& self, const nb::args& wanted) {
            " cannot hold ", count, " elements");
     shape.push_back(static_cast<size_t>(extent == -1 ? count / known : extent));
   }
+  require_there(self.tensor);
   return {self.tensor->view(shape), self.writable};
 }
 
@@ -111,12 +114,13 @@ PyTensor as_strided(const PyTensor& self, nb::handle shape, nb::handle strides, 
 
 PyTensor contiguous(const PyTensor& self) {
   if (self.tensor->is_contiguous()) return self;
+  require_there(self.tensor);
   const Unlocked unlocked(true);
   return {self.tensor->contiguous()};
 }
 
 void set_item(nb::handle self, nb::handle key, nb::handle value) {
-  copy(nb::cast(index(*nb::inst_ptr<PyTensor>(self), key)), value);
+  copy(nb::cast(index(tensor_of(self), key)), value);
 }
 
 nb::object length(const PyTensor& self) {
@@ -125,7 +129,7 @@ nb::object length(const PyTensor& self) {
 }
 
 nb::object item(nb::handle self) {
-  const PyTensor& tensor = *nb::inst_ptr<PyTensor>(self);
+  const PyTensor& tensor = tensor_of(self);
   if (tensor.tensor->numel() != 1)
     fail_value("item() of a tensor with ", tensor.tensor->numel(), " elements");
   return to_numpy(self).attr("item")();
@@ -148,6 +152,7 @@ nb::tuple as_tuple(const Numbers& numbers) {
 }
 
 std::string text(const PyTensor& self) {
+  require_there(self.tensor);
   return "infini.Tensor(" + self.tensor->info() + ")\n" + infinicore::toString(self.tensor);
 }
 

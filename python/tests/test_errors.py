@@ -128,3 +128,17 @@ def test_numbers_that_are_too_large():
         with pytest.raises(ValueError) as caught:
             use()
         assert isinstance(caught.value, infini.Error)
+
+
+def test_masks_are_never_lost():
+    masked = np.ma.MaskedArray(X, mask=X > 2)
+
+    class Derived(np.ma.MaskedArray):
+        pass
+
+    for x in (masked, masked.view(Derived), np.ma.MaskedArray(X)):
+        for call in (lambda: infini.contiguous(x.T), lambda: infini.copy(X.copy(), x), lambda: infini.copy(x, X), lambda: infini.matmul(x, X.T),
+                     lambda: infini.Tensor.from_array(x), lambda: infini.rearrange(x, "a b -> b a")):
+            with pytest.raises(TypeError, match="masked array"):
+                call()
+    assert np.array_equal(infini.contiguous(masked.filled(0).T), masked.filled(0).T)

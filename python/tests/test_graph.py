@@ -72,3 +72,36 @@ def test_misuse():
         recording.__enter__()
     with pytest.raises(ValueError):
         recording.__exit__(None, None, None)
+
+
+def read_only_arrays(tmp_path):
+    x = np.zeros((2, 3), "f4")
+    x.flags.writeable = False
+    yield x
+    np.save(tmp_path / "x.npy", np.zeros((2, 3), "f4"))
+    yield np.load(tmp_path / "x.npy", mmap_mode="r")
+    yield memoryview(bytes(24)).cast("f", (2, 3))
+    yield np.broadcast_to(np.zeros((2, 3), "f4"), (2, 3))
+    try:
+        import jax
+    except ImportError:
+        return
+    yield jax.numpy.zeros((2, 3), "float32")
+
+
+def test_rebind_does_not_write_to_what_is_read_only(tmp_path):
+    for frozen in read_only_arrays(tmp_path):
+        a, b, c = (Tensor.from_array(np.full((2, 3), n, "f4")) for n in range(3))
+        with infini.record() as graph:
+            infini.copy(b, a)
+            infini.copy(c[0], b[1])
+        to = Tensor.from_array(frozen)
+        for written in (b, c):
+            with pytest.raises(ValueError, match="to is read-only"):
+                graph.rebind(written, to)
+        graph.run()  # nothing has changed
+        assert not np.asarray(frozen).any() and not b.numpy().any() and not c.numpy()[0].any() and c.numpy()[1].all()
+        b.copy_(np.ones((2, 3), "f4"))
+        graph.rebind(a, to)  # reading is fine
+        graph.run()
+        assert not b.numpy().any()

@@ -1,5 +1,6 @@
 """PyTorch tensors on the CPU; test_cuda.py has those on a GPU."""
 import gc
+import warnings
 import weakref
 
 import numpy as np
@@ -92,3 +93,164 @@ def test_lifetimes():
     del t, graph
     gc.collect()
     assert dead() is None or dead().numel() == 20  # PyTorch may keep the object for its own views
+
+
+def refill(count=64):
+    """Takes freed memory of these sizes, so that a reader of it would see other elements."""
+    return [torch.full((n,), -7.0) for n in (12, 20, 1000) for _ in range(count)]
+
+
+def test_memory_outlives_what_is_done_to_the_tensor():
+    x = torch.arange(20.0)
+    t = infini.Tensor.from_array(x)
+    x.data = torch.zeros(1)
+    used = refill()
+    assert np.array_equal(t.numpy(), np.arange(20)) and np.array_equal(infini.contiguous(t[::-1]).numpy(), np.arange(20)[::-1])
+    x, y = torch.arange(20.0), torch.zeros(20)
+    with infini.record() as graph:
+        infini.copy(y, x)
+    x.data = torch.zeros(1)
+    used += refill()
+    graph.run()
+    assert torch.equal(y, torch.arange(20.0)) and used
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float8_e4m3fn, torch.bool], ids=str)
+def test_a_kept_storage_is_not_resized(dtype):
+    for use in (infini.Tensor.from_array, recorded):
+        if use is infini.Tensor.from_array and dtype == torch.float8_e4m3fn:
+            continue  # no tensor of ours
+        x = torch.arange(20).to(torch.float32).to(dtype)
+        held = use(x)
+        for resize in (lambda: x.resize_(100000), lambda: x.untyped_storage().resize_(0)):
+            with pytest.raises(RuntimeError, match="not resizable"):
+                resize()
+        assert held is not None
+
+
+def recorded(x):
+    with infini.record() as graph:
+        infini.copy(torch.zeros(x.shape, dtype=x.dtype), x)
+    return graph
+
+
+def test_memory_that_pytorch_moves_is_not_read():
+    x = torch.arange(20.0)
+    t, graph = infini.Tensor.from_array(x), recorded(x)
+    x.share_memory_()  # frees the old memory
+    for use in (lambda: t.numpy(), lambda: np.asarray(t), lambda: str(t), lambda: t.item(), lambda: infini.contiguous(t[::2]), lambda: t[:2].to("cpu").numpy(),
+                lambda: t[::-1].contiguous(), lambda: t.copy_(np.ones(20, "f4")), lambda: memoryview(t), lambda: t.__dlpack__(), graph.run,
+                lambda: t[::-1].view(4, 5), lambda: infini.Tensor.from_array(t).numpy()):
+        with pytest.raises((ValueError, BufferError), match="PyTorch has moved|elements"):
+            use()
+    assert t.shape == (20,) and "f32" in repr(t)  # the description is still there
+    other = infini.Tensor.from_array(torch.ones(20))
+    graph.rebind(t, other)
+    graph.run()
+
+
+class Derived(torch.Tensor):
+    pass
+
+
+class NoTable(torch.Tensor):
+    """As PyTorch was before it had DLPack's table of functions."""
+
+    __dlpack_c_exchange_api__ = None
+
+
+@pytest.mark.parametrize("kind", [Derived, NoTable])
+def test_subclasses_are_tensors(kind):
+    x = torch.arange(6.0).reshape(2, 3)
+    y = infini.contiguous(x.as_subclass(kind).T)
+    assert type(y) is torch.Tensor and torch.equal(y, x.T)
+    assert torch.equal(infini.copy(x.as_subclass(kind), x + 1), x)
+    z = torch.complex(x, x).as_subclass(kind)
+    for lazy in (z.conj().T, torch._neg_view(z).T):
+        with pytest.raises((ValueError, BufferError)):
+            infini.contiguous(lazy)
+    wanted = x.clone().requires_grad_().as_subclass(kind)
+    with pytest.raises(ValueError, match="requires a gradient"):
+        infini.contiguous(wanted.T)
+    with torch.no_grad():
+        assert torch.equal(infini.contiguous(wanted.T), x.T)
+
+
+class Wrapper(torch.Tensor):
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        raise NotImplementedError
+
+
+def test_tensors_without_memory():
+    x = torch.arange(6.0).reshape(2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        masked = torch.masked.masked_tensor(x, x > 2)
+    for empty in (Wrapper(x), masked):
+        with pytest.raises(TypeError, match="computes its elements"):
+            infini.contiguous(empty)
+    with pytest.raises(ValueError, match="no memory"):
+        infini.copy(torch.ones(2, 3), torch._efficientzerotensor(2, 3))
+    with pytest.raises(Exception):
+        infini.contiguous(torch.ones(2, 3, device="meta").T)
+
+
+def test_a_backward_pass_knows_of_writes():
+    writes = {
+        "copy": lambda x: infini.copy(x, torch.zeros(2, 2)),
+        "matmul": lambda x: infini.matmul(torch.ones(2, 2), torch.ones(2, 2), x),
+        "matmul of views": lambda x: infini.matmul(torch.ones(2, 2), torch.ones(2, 2), x.T, alpha=2),
+        "copy_": lambda x: infini.Tensor.from_array(x).copy_(torch.zeros(2, 2)),
+        "a view's item": lambda x: infini.Tensor.from_array(x).T[0].__setitem__(slice(None), np.zeros(2, "f4")),
+        "words": lambda x: infini.copy(infini.Tensor.from_array(x), np.zeros((2, 2), "f4")),
+        "a graph": lambda x: run_recorded(x),
+        "a graph on a tensor": lambda x: run_recorded(infini.Tensor.from_array(x)),
+        "a graph that got it later": lambda x: run_rebound(x),
+    }
+    for name, write in writes.items():
+        x, w = torch.ones(2, 2), torch.ones(2, 2, requires_grad=True)
+        loss = (x * w).sum()
+        before = x._version
+        write(x)
+        assert x._version > before, name
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.backward()
+
+
+def run_recorded(x):
+    before = infini.Tensor.from_array(x)  # so that the recording itself is seen to write nothing
+    assert before.shape == (2, 2)
+    with infini.record() as graph:
+        infini.copy(x, np.zeros((2, 2), "f4"))
+    graph.run()
+
+
+def run_rebound(x):
+    first = infini.Tensor.zeros((2, 2))
+    with infini.record() as graph:
+        infini.copy(first, np.ones((2, 2), "f4"))
+    graph.rebind(first, infini.Tensor.from_array(x))
+    graph.run()
+    assert x.sum() == 4
+
+
+def test_reading_and_recording_raise_no_version():
+    x, y = torch.ones(2, 2), torch.zeros(2, 2)
+    t = infini.Tensor.from_array(x)
+    infini.copy(np.zeros((2, 2), "f4"), t)
+    infini.matmul(x, t)
+    with infini.record() as graph:
+        infini.copy(y, x)
+    assert x._version == y._version == 0
+    graph.run()
+    graph.run()
+    assert x._version == 0 and y._version == 2
+    with torch.inference_mode():
+        inference = torch.zeros(2, 2)
+    infini.copy(inference, x)  # has no version
+    assert inference.sum() == 4

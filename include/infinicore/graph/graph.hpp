@@ -13,6 +13,7 @@
 // runs once at a time, since its runs write the same tensors.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,6 +34,9 @@ class GraphTensor : public Tensor {
  public:
   GraphTensor(const Tensor& tensor) : Tensor(tensor) {}
 };
+
+// What a graph does with a tensor's elements; one that writes may read them, too.
+enum class Use { none, reads, writes };
 
 // Anything that can be recorded. Derive from it to put work of your own into a graph: it then runs
 // on the host between the launches of the recorded device work.
@@ -62,6 +66,11 @@ class INFINI_EXPORT Graph {
   // What runs how: one line per segment (a captured launch, a list, a step on the host), then one
   // per operator; last the copies that do not run.
   std::string describe() const;
+
+  // By the library's own operators; what a client's own do is not known.
+  Use use_of(const Tensor& tensor) const;
+  // The same for all memory that they use.
+  std::map<const Memory*, Use> memories() const;
 
   // From now on use `to` wherever the graph uses `from` or a view into it. Both must have the same
   // dtype, shape, strides and device. Refused, with nothing changed, when the graph does not use

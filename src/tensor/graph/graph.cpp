@@ -1,6 +1,7 @@
 // Graphs: recording operators, making programs of them, giving them other tensors.
 #include "infinicore/graph/graph.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -23,6 +24,8 @@ Graph::~Graph() = default;
 std::size_t Graph::size() const { return impl_->operators.size(); }
 void Graph::run() const { impl_->run(); }
 std::string Graph::describe() const { return impl_->describe(); }
+Use Graph::use_of(const Tensor& tensor) const { return impl_->use_of(tensor); }
+std::map<const Memory*, Use> Graph::memories() const { return impl_->memories(); }
 
 void Graph::rebind(const Tensor& from, const Tensor& to) { rebind({{from, to}}); }
 
@@ -62,6 +65,34 @@ void Graph::Impl::run() {
   infini::require(!this_thread().recording, INFINI_STATUS_BAD_PARAM,
                   "this thread is recording; a graph cannot be run inside a recording");
   program->run();
+}
+
+// As recorded, and rebound since: a copy that does not run may run again after the next rebind.
+Use Graph::Impl::use_of(const Tensor& tensor) const {
+  const Span span = span_of(TensorAccess::impl(tensor, "tensor"));
+  const auto touches = [&](const Tensor& operand) {
+    return &operand->memory()->place() == &tensor->memory()->place() &&
+           overlap(span, span_of(*operand.operator->()));
+  };
+  Use use = Use::none;
+  for (const auto& op : operators) {
+    if (op->step() == nullptr) continue;
+    const std::vector<Tensor>& operands = op->step()->operands();
+    if (touches(operands[0])) return Use::writes;
+    if (std::any_of(operands.begin() + 1, operands.end(), touches)) use = Use::reads;
+  }
+  return use;
+}
+
+std::map<const Memory*, Use> Graph::Impl::memories() const {
+  std::map<const Memory*, Use> uses;
+  for (const auto& op : operators) {
+    if (op->step() == nullptr) continue;
+    const std::vector<Tensor>& operands = op->step()->operands();
+    for (const Tensor& operand : operands) uses.emplace(operand->memory().get(), Use::reads);
+    uses[operands[0]->memory().get()] = Use::writes;
+  }
+  return uses;
 }
 
 std::string Graph::Impl::describe() const {

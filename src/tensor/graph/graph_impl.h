@@ -1,6 +1,7 @@
 // What is behind a graph.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +17,8 @@ struct Graph::Impl {
 
   void run();
   std::string describe() const;
+  Use use_of(const Tensor& tensor) const;
+  std::map<const Memory*, Use> memories() const;
   void rebind(const std::vector<std::pair<Tensor, Tensor>>& changes);
 
   detail::Operators operators;

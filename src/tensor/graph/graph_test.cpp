@@ -207,6 +207,24 @@ TEST_P(Graph, RefusesToRebindWhatDoesNotFitAndStaysAsItWas) {
   EXPECT_EQ(elements(y)[1], 4);
 }
 
+TEST_P(Graph, TellsWhatItReadsAndWrites) {
+  const Tensor x = iota({4, 4}, device), y = iota({4, 4}, device), other = iota({4, 4}, device);
+  startGraphRecording();
+  op::rearrange_(y->narrow({{0, 0, 2}}), x->narrow({{0, 2, 2}}));
+  const auto graph = stopGraphRecording();
+  EXPECT_EQ(graph->use_of(x), graph::Use::reads);
+  EXPECT_EQ(graph->use_of(x->narrow({{0, 0, 2}})), graph::Use::none) << "the rows that it skips";
+  EXPECT_EQ(graph->use_of(y), graph::Use::writes);
+  EXPECT_EQ(graph->use_of(other), graph::Use::none);
+  using Uses = std::map<const Memory*, graph::Use>;
+  EXPECT_EQ(graph->memories(), (Uses{{x->memory().get(), graph::Use::reads},
+                                     {y->memory().get(), graph::Use::writes}}));
+  graph->rebind(y, other);
+  EXPECT_EQ(graph->use_of(y), graph::Use::none);
+  EXPECT_EQ(graph->use_of(other), graph::Use::writes);
+  EXPECT_EQ(graph->memories().count(y->memory().get()), 0u);
+}
+
 TEST_P(Graph, ReplaysOnTheStreamOfTheThread) {
   context::setDevice(device);
   infinirtStream_t stream = nullptr;
