@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "harness/names.h"
 #include "harness/text.h"
 
 namespace infini::harness {
@@ -16,6 +17,9 @@ constexpr const char* form =
     "; expected: gemm DTYPE m=M n=N k=K [batch=B] [a_batch=1] [b_batch=1] [out=DTYPE] "
     "[a=STRIDES|t] "
     "[b=STRIDES|t] [c=STRIDES|t] [alpha=X] [beta=X] [a_at=BYTES] [b_at=BYTES] [c_at=BYTES]";
+
+const std::vector<std::string> keys = {"m", "n", "k",     "batch", "a_batch", "b_batch", "out", "a",
+                                       "b", "c", "alpha", "beta",  "a_at",    "b_at",    "c_at"};
 
 struct Parts {
   int64_t m = -1, n = -1, k = -1, batch = -1, a_batch = -1, b_batch = -1;
@@ -29,12 +33,6 @@ float parse_float(std::string_view text, const char* what) {
   const float value = std::strtof(copy.c_str(), &end);
   require(end != copy.c_str() && *end == '\0', bad, what, ": \"", text, "\" is not a number");
   return value;
-}
-
-infiniDtype_t parse_dtype(std::string_view text) {
-  const infiniDtype_t dtype = dtype_from_name(text);
-  require(dtype != INFINI_DTYPE_INVALID, bad, "\"", text, "\" is not a dtype", form);
-  return dtype;
 }
 
 // Those of the contiguous matrix (or batch of them) whose last two dims are exchanged.
@@ -100,7 +98,7 @@ void parse_word(std::string_view word, Parts& parts, GemmProblem& problem) {
   else if (take_key(word, "out", value))
     parts.out = parse_dtype(value);
   else
-    fail(bad, "\"", word, "\" is not understood", form);
+    fail(bad, "\"", word, "\" is not understood", did_you_mean_key(word, keys), form);
 }
 
 std::string strides_text(const char* key, const Layout& layout) {

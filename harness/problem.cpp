@@ -5,6 +5,8 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "harness/names.h"
+#include "harness/suggest.h"
 #include "harness/text.h"
 
 namespace infini::harness {
@@ -14,6 +16,8 @@ constexpr auto bad = INFINI_STATUS_BAD_PARAM;
 constexpr const char* form =
     "; expected: rearrange DTYPE SHAPE [dst=STRIDES] [src=STRIDES] [perm=AXES] [dst_at=BYTES] "
     "[src_at=BYTES], e.g. \"rearrange f32 2x3 dst=1,2\"";
+
+const std::vector<std::string> keys = {"dst", "src", "perm", "dst_at", "src_at"};
 
 struct Strides {
   bool given = false;
@@ -60,13 +64,13 @@ std::string strides_text(const char* key, const Layout& layout) {
 
 RearrangeProblem parse_rearrange(std::string_view text) {
   const auto words = split_words(text);
-  require(!words.empty() && words[0] == "rearrange", bad, "\"", text,
-          "\" is not a problem: those begin with rearrange or gemm, as in \"rearrange f32 2x3 "
-          "perm=1,0\" or "
-          "\"gemm f32 m=2 n=3 k=4\"");
+  if (words.empty() || words[0] != "rearrange")
+    fail(bad, "\"", text, "\" is not a problem",
+         did_you_mean(words.empty() ? "" : words[0], {"rearrange", "gemm"}),
+         "; those begin with rearrange or gemm, as in \"rearrange f32 2x3 perm=1,0\" or "
+         "\"gemm f32 m=2 n=3 k=4\"");
   require(words.size() >= 3, bad, "\"", text, "\" is not a whole rearrange problem", form);
-  const infiniDtype_t dtype = dtype_from_name(words[1]);
-  require(dtype != INFINI_DTYPE_INVALID, bad, "\"", words[1], "\" is not a dtype", form);
+  const infiniDtype_t dtype = parse_dtype(words[1]);
   require_keys_once(words);
   auto shape = parse_shape(words[2]);
   RearrangeProblem problem;
@@ -86,7 +90,7 @@ RearrangeProblem parse_rearrange(std::string_view text) {
     else if (take_key(words[i], "src_at", value))
       problem.src_at = parse_misalignment(value, "src_at");
     else
-      fail(bad, "\"", words[i], "\" is not understood", form);
+      fail(bad, "\"", words[i], "\" is not understood", did_you_mean_key(words[i], keys), form);
   }
   require(!permuted || !src.given, bad, "\"", text, "\": perm and src exclude each other");
   if (permuted) apply_permutation(axes, dtype, shape, src);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "harness/suggest.h"
 
 namespace infini::harness {
 
@@ -70,6 +71,11 @@ int64_t parse_misalignment(std::string_view text, std::string_view what) {
   require(bytes >= 0 && bytes < 4096, INFINI_STATUS_BAD_PARAM, what, " is ", bytes,
           "; expected 0..4095");
   return bytes;
+}
+
+std::string did_you_mean_key(std::string_view word, const std::vector<std::string>& keys) {
+  const std::string name = nearest_name(word.substr(0, word.find('=')), keys);
+  return name.empty() ? "" : " (did you mean \"" + name + "=\"?)";
 }
 
 bool take_key(std::string_view word, std::string_view key, std::string_view& value) {

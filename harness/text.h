@@ -21,6 +21,8 @@ std::vector<size_t> parse_shape(std::string_view text);
 void require_keys_once(const std::vector<std::string>& words);
 // The bytes by which a base pointer lies past an aligned address: 0..4095.
 int64_t parse_misalignment(std::string_view text, std::string_view what);
+// As did_you_mean(), of the key in "key=value".
+std::string did_you_mean_key(std::string_view word, const std::vector<std::string>& keys);
 // If word is "key=value" sets value and returns true.
 bool take_key(std::string_view word, std::string_view key, std::string_view& value);
 

@@ -1,6 +1,7 @@
 """Runs the command line tool as a person would and looks at what it says and how it exits."""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -9,11 +10,23 @@ import sys
 CASES = [
     ([], 2, "infini bench", ""),
     (["--help"], 0, "infini check --random", ""),
+    (["help"], 0, "infini check --random", ""),
     (["plan", "--help"], 0, "infini plan", ""),
+    (["help", "plan"], 0, "--verbose", ""),
+    (["bench", "quick", "--filter", "x", "-h"], 0, "--milliseconds N", ""),
+    (["help", "dtypes"], 0, "bf16  2 bytes, also bfloat16", ""),
+    (["help", "problems"], 0, "rearrange DTYPE SHAPE", ""),
+    (["help", "environment"], 0, "INFINI_BACKEND_PATH", ""),
     (["--version"], 0, "infini ", ""),
     (["devices"], 0, "cpu", ""),
-    (["plan", "rearrange f32 2x3 perm=1,0"], 0, "writes 24 bytes, reads 24", ""),
-    (["plan", "gemm f32 m=2 n=3 k=4"], 0, "48 FLOP", ""),
+    (["plan", "rearrange f32 2x3 perm=1,0"], 0, "order       src b a  ->  dst a b", ""),
+    (["plan", "rearrange f32 2x3 perm=1,0"], 0, "reads       24 B in runs of 12 B along a", ""),
+    (["plan", "rearrange f32 2x3 perm=1,0", "--verbose"], 0, "writes 24 bytes, reads 24", ""),
+    (["plan", "rearrange u8 4x3 src=0,-1"], 0, "src -b  ->  dst a b", ""),
+    (["plan", "rearrange f32 0x3"], 0, "nothing to move", ""),
+    (["plan", "rearrange float32 2x3", "--all"], 0, "candidates, by the time", ""),
+    (["plan", "gemm f32 m=2 n=3 k=4"], 0, "4.8e-05 MFLOP", ""),
+    (["plan", "gemm f32 m=2 n=3 k=4 b=t", "--verbose"], 0, "48 FLOP", ""),
     (["check", "rearrange u8 5x7x3 perm=2,0,1", "gemm bf16 m=5 n=6 k=7 beta=1"], 0, "3 passed, 0 failed", ""),
     (["check", "--random", "50", "--seed", "3"], 0, "50 passed, 0 failed", ""),
     (["check", "--random", "20", "--op", "gemm"], 0, "40 passed, 0 failed", ""),
@@ -26,10 +39,21 @@ CASES = [
     (["bench", "gemm f32 m=8 n=8 k=8", "--milliseconds", "1"], 0, "gemm f32 m=8 n=8 k=8", ""),
     (["check", "gemm f32 m=2 n=2 k=2 alpha=nan"], 0, "2 passed, 0 failed", ""),
     # The quotes around a problem may be left out.
-    (["plan", "rearrange", "f32", "2x3", "perm=1,0"], 0, "writes 24 bytes, reads 24", ""),
+    (["plan", "rearrange", "f32", "2x3", "perm=1,0"], 0, "writes      24 B", ""),
     (["check", "rearrange", "f32", "2x3", "gemm", "f32", "m=2", "n=3", "k=4"], 0, "3 passed, 0 failed", ""),
     # What is wrong is named, and nothing runs.
-    (["frobnicate"], 2, "", '"frobnicate" is not a command'),
+    (["frobnicate"], 2, "", '"frobnicate" is not a command; see'),
+    # What was meant is guessed.
+    (["benhc"], 2, "", 'did you mean "bench"?'),
+    (["help", "plann"], 2, "", 'did you mean "plan"?'),
+    (["bench", "quikc"], 2, "", 'did you mean "quick"?'),
+    (["bench", "--milisec", "3"], 2, "", 'did you mean "--milliseconds"?'),
+    (["plan", "rearrange flaot32 2x3"], 2, "", 'did you mean "float32"?'),
+    (["plan", "rearrange f32 2x3 prem=1,0"], 2, "", 'did you mean "perm="?'),
+    (["plan", "gemm f32 m=2 n=3 k=4 btea=1"], 2, "", 'did you mean "beta="?'),
+    (["plan", "rearange", "f32", "2x3"], 2, "", 'did you mean "rearrange"?'),
+    (["check", "--random", "5", "--device", "cuda"], 2, "", 'did you mean "nvidia"?'),
+    (["check", "--random", "5", "--random", "6"], 2, "", "--random is given twice"),
     (["plan"], 2, "", "problem"),
     (["plan", "rearrange f32 2x3 perm=1,1"], 2, "", "perm"),
     (["plan", "rearrange f99 2x3"], 2, "", "f99"),
@@ -84,6 +108,36 @@ def mismatch(tool, arguments, status, output, errors):
     return ""
 
 
+def help_mismatches(tool):
+    """Every help fits 80 columns, and every option that it lists is one."""
+    topics = ["devices", "plan", "check", "bench", "problems", "dtypes", "environment"]
+    texts = {topic: run(tool, ["help", topic]).stdout for topic in topics}
+    for topic, text in {**texts, "": run(tool, []).stdout}.items():
+        yield from (f"help {topic}: over 80 columns: {line}" for line in text.splitlines() if len(line) > 80)
+    for command in topics[:4]:
+        options = re.findall(r"^  (--[a-z-]+)", texts[command], re.M)
+        for option in options:
+            # Complaints about values and about what is missing are fine.
+            errors = run(tool, [command, option, "none" if option == "--peer" else "1", "--frob"]).stderr
+            if f"{option} is not an option" in errors or not options:
+                yield f"{command} {option}: {errors}"
+
+
+def report_mismatches(tool):
+    """--json alone: nothing but JSON on standard output, and it says what it is of."""
+    for arguments, key in ((["devices"], "devices"), (["plan", "rearrange f32 2x3 perm=1,0"], "plans"),
+                           (["plan", "gemm f32 m=2 n=3 k=4"], "plans"), (["check", "--random", "3"], "failures")):
+        for words in ([*arguments, "--json"], [arguments[0], "--json=-", *arguments[1:]]):
+            result = run(tool, words)
+            try:
+                report = json.loads(result.stdout)
+                missing = {"command", "version", "date", "machine", key} - set(report)
+                if missing or report["command"] != arguments[0] or "threads" not in report["machine"]:
+                    yield f"{words}: {missing} is not in {result.stdout}"
+            except ValueError as error:
+                yield f"{words}: {error}: {result.stdout!r}"
+
+
 def json_mismatch(tool, scratch):
     path = pathlib.Path(scratch) / "bench.json"
     path.unlink(missing_ok=True)
@@ -101,6 +155,8 @@ def main(tool, scratch, sanitizers):
     cases = CASES if sanitizers else CASES + UNSANITIZED
     failures = [(case[0], mismatch(tool, *case)) for case in cases]
     failures.append((["bench", "--json"], json_mismatch(tool, scratch)))
+    failures += [(["help"], why) for why in help_mismatches(tool)]
+    failures += [(["--json"], why) for why in report_mismatches(tool)]
     failures = [(arguments, why) for arguments, why in failures if why]
     for arguments, why in failures:
         print(f"infini {' '.join(arguments)}: {why}")

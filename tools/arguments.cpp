@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/device_kind.h"
-#include "base/dtype.h"
 #include "base/environment.h"
 #include "base/error.h"
+#include "harness/names.h"
+#include "harness/suggest.h"
 #include "harness/text.h"
 #include "infinirt.h"
+#include "tools/commands.h"
 
 namespace infini::tools {
 namespace {
@@ -68,9 +69,7 @@ infiniDevice_t Arguments::take_device() {
   const auto parts = harness::split(name, ':');
   require(parts.size() <= 2, INFINI_STATUS_BAD_PARAM, "--device is \"", name,
           "\"; expected NAME or NAME:ID");
-  const infiniDevice_t kind = device_kind_from_name(parts[0]);
-  require(kind != INFINI_DEVICE_TYPE_COUNT, INFINI_STATUS_BAD_PARAM, "--device: \"", parts[0],
-          "\" is not a kind of device; `infini devices` lists them");
+  const infiniDevice_t kind = harness::parse_device_kind(parts[0]);
   const int64_t id = parts.size() > 1 ? harness::parse_integer(parts[1], "--device") : 0;
   require(id >= 0 && id <= INT32_MAX, INFINI_STATUS_BAD_PARAM, "--device: there is no ", name);
   require_success(infinirtSetDevice(kind, static_cast<int>(id)));
@@ -84,16 +83,26 @@ std::string Arguments::take_operator() {
   return name;
 }
 
+// Those of the command were taken already.
+void Arguments::refuse_option(const std::string& word) const {
+  const std::string name = word.substr(0, word.find('='));
+  const auto known = option_names(command_);
+  const bool twice = std::find(known.begin(), known.end(), name) != known.end();
+  require(!twice, INFINI_STATUS_BAD_PARAM, name,
+          " is given twice, or with a value it does not take");
+  fail(INFINI_STATUS_BAD_PARAM, name, " is not an option of `infini ", command_.name, "`",
+       harness::did_you_mean(name, known), "; see `infini help ", command_.name, "`");
+}
+
 std::vector<std::string> Arguments::rest() const {
   for (const auto& word : words_)
-    require(!word.starts_with("--"), INFINI_STATUS_BAD_PARAM, word,
-            " is not an option of this command; see `infini --help`");
+    if (word.starts_with("--")) refuse_option(word);
   std::vector<std::string> joined;
   bool inside = false;  // an unquoted problem
   for (size_t i = 0; i < words_.size(); ++i) {
     const std::string& word = words_[i];
     if (names_operator(word))
-      inside = i + 1 < words_.size() && dtype_from_name(words_[i + 1]) != INFINI_DTYPE_INVALID;
+      inside = i + 1 < words_.size() && harness::find_dtype(words_[i + 1]) != INFINI_DTYPE_INVALID;
     else if (inside && word.find(' ') == std::string::npos) {
       joined.back() += " " + word;
       continue;
@@ -105,7 +114,8 @@ std::vector<std::string> Arguments::rest() const {
 
 void Arguments::require_none() const {
   for (const auto& word : rest())
-    fail(INFINI_STATUS_BAD_PARAM, "\"", word, "\" is not understood here; see `infini --help`");
+    fail(INFINI_STATUS_BAD_PARAM, "\"", word, "\" is not understood here; see `infini help ",
+         command_.name, "`");
 }
 
 void require_success(infiniStatus_t status) {

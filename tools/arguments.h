@@ -9,9 +9,13 @@
 
 namespace infini::tools {
 
+struct Command;
+
 class Arguments {
  public:
-  Arguments(int count, char** values) : words_(values, values + count) {}
+  // The words behind the command's name.
+  Arguments(const Command& command, std::vector<std::string> words)
+      : command_(command), words_(std::move(words)) {}
 
   // Each takes what it finds out of the list.
   bool take_flag(const std::string& name);
@@ -34,6 +38,9 @@ class Arguments {
   void require_none() const;
 
  private:
+  [[noreturn]] void refuse_option(const std::string& word) const;
+
+  const Command& command_;
   std::vector<std::string> words_;
 };
 
@@ -42,10 +49,5 @@ void require_success(infiniStatus_t status);
 
 // What the environment says and nobody understood, one line each.
 void print_complaints();
-
-int run_devices(Arguments& arguments);
-int run_plan(Arguments& arguments);
-int run_check(Arguments& arguments);
-int run_bench(Arguments& arguments);
 
 }  // namespace infini::tools

@@ -12,9 +12,10 @@
 #include "harness/gemm_cases.h"
 #include "harness/problem.h"
 #include "harness/random_problems.h"
+#include "harness/suggest.h"
 #include "harness/suites.h"
 #include "runtime/current_device.h"
-#include "tools/arguments.h"
+#include "tools/commands.h"
 #include "tools/python_peers.h"
 #include "tools/report.h"
 
@@ -32,6 +33,13 @@ int list_suites(const Arguments& arguments) {
   return 0;
 }
 
+[[noreturn]] void refuse_suite(const std::string& word) {
+  std::vector<std::string> known = {"rearrange", "gemm"};
+  for (const auto& suite : harness::suites()) known.emplace_back(suite.name);
+  fail(INFINI_STATUS_BAD_PARAM, "there is no suite \"", word, "\"",
+       harness::did_you_mean(word, known), "; see `infini bench --list`");
+}
+
 // Suites by name; anything else is a problem.
 std::vector<NamedProblem> collect(const std::vector<std::string>& words,
                                   const std::string& filter) {
@@ -42,7 +50,7 @@ std::vector<NamedProblem> collect(const std::vector<std::string>& words,
     else if (word.find(' ') != std::string::npos)
       all.push_back({word, word});
     else
-      fail(INFINI_STATUS_BAD_PARAM, "there is no suite \"", word, "\"; see `infini bench --list`");
+      refuse_suite(word);
   }
   std::erase_if(all,
                 [&](const NamedProblem& p) { return p.name.find(filter) == std::string::npos; });
@@ -251,16 +259,16 @@ int run_bench(Arguments& arguments) {
       INFINI_STATUS_BAD_PARAM, "--peer is \"", asked,
       "\"; expected none, or torch or torch-compiled together with --json FILE");
   const auto [words, problems] = take_work(arguments);
-  if (regret) return bench_regret(problems, options, file);
   const auto gemms = std::count_if(problems.begin(), problems.end(),
                                    [](const NamedProblem& p) { return harness::is_gemm(p.text); });
   const bool products = static_cast<size_t>(gemms) == problems.size();
-  require(products || gemms == 0, INFINI_STATUS_BAD_PARAM,
+  require(regret || products || gemms == 0, INFINI_STATUS_BAD_PARAM,
           "a bench has rearrange or gemm problems, not both");
-  const std::string peer = choose_peer(asked, products, words);
   bench::watch_interrupts();
   std::printf("%s\n", machine_line().c_str());
   std::fflush(stdout);  // through a pipe, too, it stands there while the first case runs
+  if (regret) return bench_regret(problems, options, file);
+  const std::string peer = choose_peer(asked, products, words);
   return products ? bench_gemms(problems, options, file, peer)
                   : bench_rearranges(problems, options, file, peer);
 }

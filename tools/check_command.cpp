@@ -2,30 +2,79 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "bench/interrupt.h"
 #include "harness/cases.h"
 #include "harness/check.h"
 #include "harness/gemm_cases.h"
 #include "harness/gemm_check.h"
 #include "harness/random_problems.h"
-#include "tools/arguments.h"
+#include "tools/commands.h"
+#include "tools/report.h"
 
 namespace infini::tools {
 namespace {
 
-struct Tally {
-  int64_t passed = 0, failed = 0;
-  double worst = 0;  // error ÷ bound of the gemms
+// What is checked, one after the other: problems given, curated ones, then random ones.
+struct Work {
+  std::vector<std::string> problems;
+  int64_t random = 0, seed = 1;
+  bool large = false, gemm = false;
+  int64_t count() const { return static_cast<int64_t>(problems.size()) + random; }
+};
 
+class Checker {
+ public:
+  explicit Checker(const Work& work)
+      : work_(work), random_(static_cast<uint64_t>(work.seed)), progress_(work.count()) {}
+
+  // Until an interrupt.
+  void run() {
+    for (; done_ < work_.count() && !bench::interrupted(); ++done_) {
+      progress_.show(done_ + 1, std::to_string(failed_) + " failed");
+      const auto given = static_cast<int64_t>(work_.problems.size());
+      done_ < given ? add_text(work_.problems[static_cast<size_t>(done_)])
+                    : add_random(static_cast<uint64_t>(done_ - given));
+    }
+    progress_.clear();
+  }
+
+  void print_summary() const {
+    if (worst_ > 0) std::printf("largest error / bound: %.3f\n", worst_);
+    std::printf("%lld passed, %lld failed\n", static_cast<long long>(passed_),
+                static_cast<long long>(failed_));
+    if (done_ < work_.count())
+      std::printf("interrupted: %lld of %lld problems were checked\n",
+                  static_cast<long long>(done_), static_cast<long long>(work_.count()));
+  }
+
+  std::string report() const {
+    return start_report("check")
+        .add("complete", done_ == work_.count())
+        .add("problems", done_)
+        .add("passed", passed_)
+        .add("failed", failed_)
+        .add("largest_error_over_bound", worst_)
+        .add_json("failures", harness::json_array(failures_))
+        .text();
+  }
+
+  bool all_passed() const { return failed_ == 0; }
+
+ private:
   void add(const harness::Verdict& verdict) {
-    ++(verdict.passed ? passed : failed);
-    if (!verdict.passed) std::printf("FAILED %s\n", verdict.message.c_str());
+    ++(verdict.passed ? passed_ : failed_);
+    if (verdict.passed) return;
+    progress_.clear();
+    std::printf("%s FAILED %s\n", progress_.label(done_ + 1).c_str(), verdict.message.c_str());
+    std::fflush(stdout);
+    failures_.push_back(harness::json_string(verdict.message));
   }
 
   void add_gemm(const harness::GemmProblem& problem, uint64_t seed) {
     for (auto values : {harness::GemmValues::integers, harness::GemmValues::random}) {
       const auto verdict = harness::check(problem, values, seed);
       add({verdict.passed, verdict.message});
-      if (!(verdict.error_over_bound <= worst)) worst = verdict.error_over_bound;
+      if (!(verdict.error_over_bound <= worst_)) worst_ = verdict.error_over_bound;
     }
   }
 
@@ -35,39 +84,58 @@ struct Tally {
     else
       add(harness::check(harness::parse_rearrange(text)));
   }
+
+  void add_random(uint64_t number) {
+    if (work_.gemm)
+      add_gemm(work_.large ? harness::random_gemm(random_, 700) : harness::random_gemm(random_),
+               number);
+    else
+      add(harness::check(
+          work_.large ? harness::random_wide_problem(random_) : harness::random_problem(random_),
+          number));
+  }
+
+  const Work& work_;
+  harness::Random random_;
+  Progress progress_;
+  int64_t done_ = 0, passed_ = 0, failed_ = 0;
+  double worst_ = 0;  // error ÷ bound of the gemms
+  std::vector<std::string> failures_;
 };
+
+Work take_work(Arguments& arguments) {
+  Work work;
+  work.random = arguments.take_integer("--random", 0, 1);
+  work.seed = arguments.take_integer("--seed", 1, 0);
+  const bool curated = arguments.take_flag("--curated");
+  work.large = arguments.take_flag("--large");
+  work.gemm = arguments.take_operator() == "gemm";
+  work.problems = arguments.rest();
+  if (curated)
+    for (const auto& text :
+         work.gemm ? harness::curated_gemm_cases() : harness::curated_rearrange_cases())
+      work.problems.push_back(text);
+  require(work.count() > 0, INFINI_STATUS_BAD_PARAM,
+          "check needs a problem, --curated or --random N; see `infini help check`");
+  for (const auto& text : work.problems)  // what is wrong is said before anything runs
+    harness::is_gemm(text) ? void(harness::parse_gemm(text)) : void(harness::parse_rearrange(text));
+  return work;
+}
 
 }  // namespace
 
 int run_check(Arguments& arguments) {
   arguments.take_device();
-  const int64_t count = arguments.take_integer("--random", 0, 1);
-  const int64_t seed = arguments.take_integer("--seed", 1, 0);
-  const bool curated = arguments.take_flag("--curated"), large = arguments.take_flag("--large");
-  const bool gemm = arguments.take_operator() == "gemm";
-  const auto problems = arguments.rest();
-  require(count > 0 || curated || !problems.empty(), INFINI_STATUS_BAD_PARAM,
-          "check needs a problem, --curated or --random N; see `infini --help`");
-  Tally tally;
-  for (const auto& text : problems) tally.add_text(text);
-  if (curated)
-    for (const auto& text :
-         gemm ? harness::curated_gemm_cases() : harness::curated_rearrange_cases())
-      tally.add_text(text);
-  harness::Random random(static_cast<uint64_t>(seed));
-  for (int64_t i = 0; i < count; ++i) {
-    const auto number = static_cast<uint64_t>(i);
-    if (gemm)
-      tally.add_gemm(large ? harness::random_gemm(random, 700) : harness::random_gemm(random),
-                     number);
-    else
-      tally.add(harness::check(
-          large ? harness::random_wide_problem(random) : harness::random_problem(random), number));
-  }
-  if (tally.worst > 0) std::printf("largest error / bound: %.3f\n", tally.worst);
-  std::printf("%lld passed, %lld failed\n", static_cast<long long>(tally.passed),
-              static_cast<long long>(tally.failed));
-  return tally.failed == 0 ? 0 : 1;
+  const ReportFile file(arguments);
+  const Work work = take_work(arguments);
+  bench::watch_interrupts();
+  std::printf("%s\n", machine_line().c_str());
+  std::fflush(stdout);
+  Checker checker(work);
+  checker.run();
+  checker.print_summary();
+  file.write(checker.report(), true);
+  return checker.all_passed() ? 0 : 1;
 }
 
 }  // namespace infini::tools

@@ -83,11 +83,11 @@ harness::JsonObject start_report(const char* command) {
   return report;
 }
 
-ReportFile::ReportFile(Arguments& arguments) {
+ReportFile::ReportFile(Arguments& arguments, Prints prints) {
   path_ = arguments.take_optional_value("--json", "-");
   wanted_ = !path_.empty();
   if (path_ == "-") {
-    redirect_prints();
+    redirect_prints(prints);
     return;
   }
   // Found out before anything is measured, not after; what was there stays until there is something new.
@@ -98,11 +98,14 @@ ReportFile::ReportFile(Arguments& arguments) {
   holds_an_older_one_ = !is_special(path_) && std::filesystem::file_size(path_) > 0;
 }
 
-void ReportFile::redirect_prints() {
+void ReportFile::redirect_prints(Prints prints) {
   std::fflush(stdout);
   output_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  require(output_ >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0, INFINI_STATUS_INTERNAL_ERROR,
-          "--json: cannot write standard output");
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const int instead = prints == Prints::nothing ? nowhere : STDERR_FILENO;
+  const bool done = output_ >= 0 && dup2(instead, STDOUT_FILENO) >= 0;
+  if (nowhere >= 0) close(nowhere);
+  require(done, INFINI_STATUS_INTERNAL_ERROR, "--json: cannot write standard output");
 }
 
 ReportFile::~ReportFile() {

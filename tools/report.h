@@ -18,9 +18,12 @@ harness::JsonObject start_report(const char* command);
 // --json [FILE]: where a report goes besides, or instead of, the text for people.
 class ReportFile {
  public:
-  // Takes the option. With standard output as FILE ("-", or no FILE), what is printed for people goes to standard error
-  // from here on. Throws when the file cannot be written.
-  explicit ReportFile(Arguments& arguments);
+  // Where prints for people go while standard output is the report's.
+  enum class Prints { to_standard_error, nothing };
+
+  // Takes the option. With standard output as FILE ("-", or no FILE), what is printed for people goes elsewhere from
+  // here on. Throws when the file cannot be written.
+  explicit ReportFile(Arguments& arguments, Prints prints = Prints::to_standard_error);
   ~ReportFile();
   ReportFile(const ReportFile&) = delete;
   ReportFile& operator=(const ReportFile&) = delete;
@@ -35,7 +38,7 @@ class ReportFile {
   void write(const std::string& json, bool is_final) const;
 
  private:
-  void redirect_prints();
+  void redirect_prints(Prints prints);
 
   std::string path_;
   bool wanted_ = false, holds_an_older_one_ = false;

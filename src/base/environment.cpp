@@ -27,12 +27,21 @@ constexpr const char* operators[] = {"REARRANGE", "GEMM"};
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
+bool is_ours(const char* entry) { return std::strncmp(entry, prefix, std::strlen(prefix)) == 0; }
+
+// Only for people who wonder why nothing happens.
+bool any_is_set() {
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at)
+    if (is_ours(*at)) return true;
+  return false;
+}
+
 Pairs read_variables() {
   Pairs pairs;
   if (getauxval(AT_SECURE) != 0) return pairs;
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
     const char* const equals = std::strchr(*at, '=');
-    if (equals == nullptr || std::strncmp(*at, prefix, std::strlen(prefix)) != 0) continue;
+    if (equals == nullptr || !is_ours(*at)) continue;
     pairs.emplace_back(std::string(*at, static_cast<size_t>(equals - *at)),
                        std::string(equals + 1));
   }
@@ -108,6 +117,8 @@ std::vector<std::string> environment_complaints() {
   std::vector<std::string> lines;
   for (const auto& [name, value] : *variables().load(std::memory_order_acquire))
     if (!is_known(name)) lines.push_back(name + " is no variable of this library");
+  if (getauxval(AT_SECURE) != 0 && any_is_set())
+    lines.push_back("in a privileged program no INFINI_ variable is read");
   Complaints& all = complaints();
   std::lock_guard lock(all.mutex);
   lines.insert(lines.end(), all.lines.begin(), all.lines.end());

@@ -37,8 +37,10 @@ std::filesystem::path find_module(const std::string& file, std::string& why) {
   std::error_code ignored;
   for (const auto& folder : folders)
     if (std::filesystem::exists(folder / file, ignored)) return folder / file;
-  if (!folders.empty())
+  if (folders.size() == 1)
     why = (folders.front() / file).string() + " does not exist";
+  else if (!folders.empty())
+    why = file + " is not in " + folders.front().string() + " nor in " + folders[1].string();
   else
     why = "no folder to look for " + file + " in: " + remarks.front();
   return {};

@@ -1,0 +1,54 @@
+// A table of words.
+#include "tools/kernel_words.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace infini::tools {
+namespace {
+
+struct Words {
+  const char *candidate, *words;
+};
+
+constexpr Words table[] = {
+    {"tiny", "plain loops, for what is over before anything else has begun"},
+    {"nest", "plain loops, in blocks that are short on both sides"},
+    {"repeated", "one repetition is made, the others are copied from it"},
+    {"shuffle", "vector registers permuted by a program made for this layout"},
+    {"lines", "long runs: copied, filled, reversed, strided or interleaved"},
+    {"runs", "long runs: copied, filled, reversed, strided or interleaved"},
+    {"copy", "long runs, each copied"},
+    {"fill", "one value everywhere"},
+    {"flip", "runs that are reversed"},
+    {"step", "runs of which every n-th word is taken"},
+    {"weave", "planes that are interleaved"},
+    {"spread", "runs that are written to every n-th word"},
+    {"blocks", "boxes with long runs on both sides, put together in L1"},
+    {"tiles", "tiles that are transposed in vector registers"},
+    {"rows", "long rows, each a vector copy"},
+    {"planes", "planes that are interleaved or taken apart"},
+    {"transpose", "tiles that are transposed in shared memory"},
+    {"tile", "tiles through shared memory"},
+    {"scatter", "an element each thread, in dst's order"},
+    {"generic", "an element each thread, any layout"},
+    {"direct", "one pass without packing, for small products"},
+    {"sweep", "few rows against large weights, at memory's speed"},
+    {"amx", "tiles of the matrix unit (AMX)"},
+    {"skinny", "few rows or columns, as dot products"},
+    {"onednn", "oneDNN's matmul"},
+    {"openblas", "OpenBLAS"},
+    {"blocked", "panels packed into the caches, outer products in registers"},
+    {"weights", "few rows against weights, by one launch"},
+    {"lt", "cuBLASLt"},
+};
+
+}  // namespace
+
+std::string kernel_words(const std::string& candidate) {
+  const auto found = std::find_if(std::begin(table), std::end(table),
+                                  [&](const Words& each) { return candidate == each.candidate; });
+  return found == std::end(table) ? "" : found->words;
+}
+
+}  // namespace infini::tools
