@@ -12,6 +12,6 @@ namespace infini::gpu {
 
 // For the backend's table.
 std::unique_ptr<RearrangeKernel> make_rearrange(Device& device, const RearrangePlan& plan,
-                                                const Choice& choice);
+                                                const Choice& choice = {});
 
 }  // namespace infini::gpu
