@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "harness/names.h"
 #include "harness/text.h"
+#include "plan/problem_text.h"
 
 namespace infini::harness {
 namespace {
@@ -101,11 +102,6 @@ void parse_word(std::string_view word, Parts& parts, GemmProblem& problem) {
     fail(bad, "\"", word, "\" is not understood", did_you_mean_key(word, keys), form);
 }
 
-std::string strides_text(const char* key, const Layout& layout) {
-  if (is_contiguous(layout)) return "";
-  return std::string(" ") + key + "=" + join({layout.strides, layout.strides + layout.rank}, ',');
-}
-
 std::string number_text(const char* key, double value, double usual) {
   if (value == usual) return "";
   char text[64];
@@ -142,15 +138,7 @@ std::string to_text(const GemmProblem& p) {
   const auto number = [](const char* key, int64_t value) {
     return std::string(" ") + key + "=" + std::to_string(value);
   };
-  const auto batch = [](const Layout& x) { return x.rank == 3 ? x.shape[0] : -1; };
-  std::string text = std::string("gemm ") + dtype_name(p.a.dtype) +
-                     number("m", p.c.shape[p.c.rank - 2]) + number("n", p.c.shape[p.c.rank - 1]) +
-                     number("k", p.a.shape[p.a.rank - 1]);
-  if (p.c.rank == 3) text += number("batch", batch(p.c));
-  if (batch(p.a) != batch(p.c)) text += number("a_batch", batch(p.a));
-  if (batch(p.b) != batch(p.c)) text += number("b_batch", batch(p.b));
-  if (p.c.dtype != p.a.dtype) text += std::string(" out=") + dtype_name(p.c.dtype);
-  text += strides_text("c", p.c) + strides_text("a", p.a) + strides_text("b", p.b);
+  std::string text = gemm_text(p.c, p.a, p.b);
   text += number_text("alpha", p.alpha, 1) + number_text("beta", p.beta, 0);
   if (p.c_at) text += number("c_at", p.c_at);
   if (p.a_at) text += number("a_at", p.a_at);

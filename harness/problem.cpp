@@ -8,6 +8,7 @@
 #include "harness/names.h"
 #include "harness/suggest.h"
 #include "harness/text.h"
+#include "plan/problem_text.h"
 
 namespace infini::harness {
 namespace {
@@ -55,11 +56,6 @@ Layout layout(infiniDtype_t dtype, const std::vector<size_t>& shape, const Strid
                      strides.given ? strides.values.data() : nullptr);
 }
 
-std::string strides_text(const char* key, const Layout& layout) {
-  if (layout.rank == 0 || is_contiguous(layout)) return "";
-  return std::string(" ") + key + "=" + join({layout.strides, layout.strides + layout.rank}, ',');
-}
-
 }  // namespace
 
 RearrangeProblem parse_rearrange(std::string_view text) {
@@ -100,9 +96,7 @@ RearrangeProblem parse_rearrange(std::string_view text) {
 }
 
 std::string to_text(const RearrangeProblem& problem) {
-  std::string text =
-      std::string("rearrange ") + dtype_name(problem.dst.dtype) + " " + shape_string(problem.dst);
-  text += strides_text("dst", problem.dst) + strides_text("src", problem.src);
+  std::string text = rearrange_text(problem.dst, problem.src);
   if (problem.dst_at) text += " dst_at=" + std::to_string(problem.dst_at);
   if (problem.src_at) text += " src_at=" + std::to_string(problem.src_at);
   return text;

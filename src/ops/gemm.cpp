@@ -4,6 +4,7 @@
 #include "base/dtype.h"
 #include "base/environment.h"
 #include "plan/gemm_operand.h"
+#include "plan/problem_text.h"
 #include "runtime/registry.h"
 
 namespace infini {
@@ -38,7 +39,9 @@ Gemm::Gemm(Device& device, const Layout& c, const Layout& a, const Layout& b,
       b_range_(byte_range(b)),
       c_mask_(static_cast<uintptr_t>(dtype_bytes(c.dtype)) - 1),
       ab_mask_(static_cast<uintptr_t>(dtype_bytes(a.dtype)) - 1) {
-  if (element_count(c) > 0) kernel_ = make_kernel(device, plan_, options, choice);
+  if (element_count(c) == 0) return;
+  kernel_ = make_kernel(device, plan_, options, choice);
+  told_ = ToldCalls::make(device, kernel_->candidate(), [&] { return gemm_text(c, a, b); });
 }
 
 void Gemm::require_workspace(const void* workspace, size_t size) const {
@@ -92,8 +95,8 @@ bool Gemm::plainly_fine(const void* c, const void* a, const void* b) const {
          ((at_a | at_b) & ab_mask_) == 0 && apart(at_a, a_range_) && apart(at_b, b_range_);
 }
 
-void Gemm::run(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
-               float alpha, float beta, void* stream) const {
+void Gemm::run_untold(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
+                      float alpha, float beta, void* stream) const {
   if (!kernel_) return;
   require_workspace(workspace, workspace_size);
   if (!plainly_fine(c, a, b)) [[unlikely]]

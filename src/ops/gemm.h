@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "contract/backend.h"
+#include "ops/call_log.h"
 #include "plan/gemm_plan.h"
 
 namespace infini {
@@ -21,7 +22,12 @@ class Gemm {
   size_t workspace_bytes() const { return kernel_ ? kernel_->workspace_bytes() : 0; }
   // c = alpha·a·b + beta·c. c must not share memory with a or b.
   void run(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
-           float alpha, float beta, void* stream) const;
+           float alpha, float beta, void* stream) const {
+    if (told_) [[unlikely]]
+      return told_->tell(
+          [&] { run_untold(workspace, workspace_size, c, a, b, alpha, beta, stream); });
+    run_untold(workspace, workspace_size, c, a, b, alpha, beta, stream);
+  }
   // What run() would say of these pointers: throws when one is null or c meets a or b.
   void require_operands(const void* c, const void* a, const void* b, float alpha) const;
 
@@ -34,6 +40,8 @@ class Gemm {
   const GemmKernel* kernel() const { return kernel_.get(); }
 
  private:
+  void run_untold(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
+                  float alpha, float beta, void* stream) const;
   // True when require_operands() would surely have nothing to say.
   bool plainly_fine(const void* c, const void* a, const void* b) const;
   void require_workspace(const void* workspace, size_t size) const;
@@ -46,6 +54,7 @@ class Gemm {
   ByteRange c_range_, a_range_, b_range_;
   uintptr_t c_mask_, ab_mask_;  // the address bits that an element's alignment forbids
   std::shared_ptr<const GemmKernel> kernel_;
+  std::unique_ptr<const ToldCalls> told_;  // null: nobody listens
 };
 
 }  // namespace infini

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/problem_text.h"
 #include "runtime/registry.h"
 
 namespace infini {
@@ -23,7 +24,10 @@ std::shared_ptr<const RearrangeKernel> make_kernel(Device& device, const Rearran
 }  // namespace
 
 Rearrange::Rearrange(Device& device, const Layout& dst, const Layout& src, const Choice& choice)
-    : Rearrange(device, make_rearrange_plan(dst, src), choice) {}
+    : Rearrange(device, make_rearrange_plan(dst, src), choice) {
+  if (kernel_)
+    told_ = ToldCalls::make(device, kernel_->candidate(), [&] { return rearrange_text(dst, src); });
+}
 
 Rearrange::Rearrange(Device& device, const RearrangePlan& plan, const Choice& choice)
     : device_(&device),
@@ -56,7 +60,7 @@ bool Rearrange::overlaps(const void* dst, const void* src) const {
          from + src_range_.begin < to + dst_range_.end;
 }
 
-void Rearrange::run(void* dst, const void* src, void* stream) const {
+void Rearrange::run_untold(void* dst, const void* src, void* stream) const {
   if (!kernel_) return;
   require_pointer(dst, "dst");
   require_pointer(src, "src");

@@ -6,6 +6,7 @@
 #include "contract/choice.h"
 #include "contract/device.h"
 #include "contract/kernels.h"
+#include "ops/call_log.h"
 #include "plan/rearrange_plan.h"
 
 namespace infini {
@@ -18,7 +19,11 @@ class Rearrange {
 
   // Copies src to dst. Overlapping sides give the result of reading all of src first (through
   // temporary memory, the one case in which a run allocates); dst == src with equal layouts is free.
-  void run(void* dst, const void* src, void* stream) const;
+  void run(void* dst, const void* src, void* stream) const {
+    if (told_) [[unlikely]]
+      return told_->tell([&] { run_untold(dst, src, stream); });
+    run_untold(dst, src, stream);
+  }
 
   // Do the bytes of the two sides meet at these addresses?
   bool overlaps(const void* dst, const void* src) const;
@@ -29,6 +34,7 @@ class Rearrange {
   const RearrangeKernel* kernel() const { return kernel_.get(); }
 
  private:
+  void run_untold(void* dst, const void* src, void* stream) const;
   void run_staged(void* dst, const void* src, void* stream) const;
 
   Device* device_;
@@ -39,6 +45,7 @@ class Rearrange {
   int depth_;
   int64_t atom_bytes_, dst_offset_, src_offset_;
   std::unique_ptr<Loop[]> loops_;
+  std::unique_ptr<const ToldCalls> told_;  // null: nobody listens
 };
 
 }  // namespace infini

@@ -1,6 +1,7 @@
 // Preparing and running batches of rearrangements.
 #include "ops/rearrange_batch.h"
 
+#include "plan/problem_text.h"
 #include "runtime/registry.h"
 
 namespace infini {
@@ -17,6 +18,10 @@ RearrangeBatch::RearrangeBatch(Device& device, const std::vector<Layout>& dst,
     }
     kernels_.push_back(copies_.back().kernel());
   }
+  told_ = ToldCalls::make(device, "batch", [&] {
+    return rearrange_text(dst[0], src[0]) +
+           (dst.size() == 1 ? "" : " and " + std::to_string(dst.size() - 1) + " more");
+  });
 }
 
 // False when a copy overlaps itself and must go through temporary memory.
@@ -31,8 +36,8 @@ bool RearrangeBatch::runs_as_one(size_t count, void* const* dst, const void* con
   return apart;
 }
 
-void RearrangeBatch::run(size_t count, void* const* dst, const void* const* src,
-                         void* stream) const {
+void RearrangeBatch::run_untold(size_t count, void* const* dst, const void* const* src,
+                                void* stream) const {
   require(copies_.size() == 1 || count == copies_.size(), INFINI_STATUS_BAD_PARAM, "count is ",
           count, " but the batch was made of ", copies_.size(), " pairs of layouts");
   if (count == 0) return;
