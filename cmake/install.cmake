@@ -10,6 +10,12 @@ foreach(alias infinirt infiniop)
   install(FILES ${PROJECT_BINARY_DIR}/lib/lib${alias}.so DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endforeach()
 install(TARGETS infini-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Its manual page, and its completion in shells.
+configure_file(tools/infini.1.in ${PROJECT_BINARY_DIR}/infini.1 @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/infini.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES tools/shell/infini.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME infini)
+install(FILES tools/shell/_infini DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES tools/shell/infini.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 install(EXPORT infiniTargets NAMESPACE infini:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/infini)
 configure_package_config_file(cmake/infiniConfig.cmake.in ${PROJECT_BINARY_DIR}/infiniConfig.cmake

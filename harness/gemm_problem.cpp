@@ -111,6 +111,8 @@ std::string number_text(const char* key, double value, double usual) {
 
 }  // namespace
 
+const std::vector<std::string>& gemm_keys() { return keys; }
+
 bool is_gemm(std::string_view text) {
   const auto words = split_words(text);
   return !words.empty() && words[0] == "gemm";

@@ -10,6 +10,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plan/layout.h"
 
@@ -25,6 +26,7 @@ struct GemmProblem {
 GemmProblem parse_gemm(std::string_view text);
 std::string to_text(const GemmProblem& problem);
 bool is_gemm(std::string_view text);
+const std::vector<std::string>& gemm_keys();
 
 // 2·batch·m·n·k.
 double flops(const GemmProblem& problem);

@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "harness/gemm_problem.h"
 #include "harness/names.h"
 #include "harness/suggest.h"
 #include "harness/text.h"
@@ -93,6 +94,10 @@ RearrangeProblem parse_rearrange(std::string_view text) {
   problem.dst = layout(dtype, shape, dst);
   problem.src = layout(dtype, shape, src);
   return problem;
+}
+
+std::vector<std::string> problem_keys(std::string_view op) {
+  return op == "rearrange" ? keys : op == "gemm" ? gemm_keys() : std::vector<std::string>();
 }
 
 std::string to_text(const RearrangeProblem& problem) {

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plan/layout.h"
 
@@ -22,5 +23,8 @@ struct RearrangeProblem {
 // Throws BAD_PARAM (what is wrong with the text) or what make_layout throws.
 RearrangeProblem parse_rearrange(std::string_view text);
 std::string to_text(const RearrangeProblem& problem);
+
+// The keys that a problem of this operator may have: "dst", "perm", ...; none for what is no operator.
+std::vector<std::string> problem_keys(std::string_view op);
 
 }  // namespace infini::harness

@@ -20,6 +20,12 @@ file(GLOB library ${prefix}/lib*/libinfini.so ${prefix}/lib/*/libinfini.so)
 get_filename_component(folder ${library} DIRECTORY)
 run(${BUILD}/consumer/build/cpp_program ${folder})
 run(${prefix}/bin/infini devices)
+foreach(file man/man1/infini.1 bash-completion/completions/infini zsh/site-functions/_infini
+        fish/vendor_completions.d/infini.fish)
+  if(NOT EXISTS ${prefix}/share/${file})
+    message(FATAL_ERROR "share/${file} is not installed")
+  endif()
+endforeach()
 # pkg-config finds the same package.
 find_program(pkg_config pkg-config)
 if(pkg_config)

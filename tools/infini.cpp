@@ -48,6 +48,7 @@ int dispatch(const std::vector<std::string>& words) {
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   if (asks_for_help(words[0])) return print(help_text());
   if (words[0] == "help") return help(rest);
+  if (words[0] == "complete") return complete(rest);
   if (words[0] == "--version") return print(std::string("infini ") + infiniVersionString() + "\n");
   if (const Command* command = find_command(words[0])) return run(*command, rest);
   std::vector<std::string> known = {"help", "--help", "--version"};
