@@ -7,6 +7,8 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include "backends/gpu/model/device_model.h"
+
 #define VENDOR(name) cuda##name
 
 namespace infini::gpu {
@@ -14,6 +16,24 @@ namespace infini::gpu {
 // What the device's properties say of what not every vendor or chip can do.
 inline bool reads_host_memory(const cudaDeviceProp& p) { return p.pageableMemoryAccess != 0; }
 inline bool can_launch_early(const cudaDeviceProp& p) { return p.major >= 9; }
+
+// The model of a device; what it does not say stays assumed. The costs were fitted on sm_90.
+inline void ask_model(int id, DeviceModel& model) {
+  int clock_khz = 0, memory_khz = 0, bus_bits = 0, l2 = 0, shared = 0, major = 0;
+  const auto ask = [&](int& value, cudaDeviceAttr attribute) {
+    return cudaDeviceGetAttribute(&value, attribute, id) == cudaSuccess && value > 0;
+  };
+  model.asked = ask(clock_khz, cudaDevAttrClockRate) &&
+                ask(memory_khz, cudaDevAttrMemoryClockRate) &&
+                ask(bus_bits, cudaDevAttrGlobalMemoryBusWidth) && ask(l2, cudaDevAttrL2CacheSize) &&
+                ask(shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  if (!model.asked) return;
+  model.clock_ghz = clock_khz * 1e-6;
+  model.memory_bytes_per_ns = 2.0 * memory_khz * 1e-6 * bus_bits / 8;  // two bits a clock on a line
+  model.l2_bytes = l2;
+  model.shared_bytes = shared;
+  model.fitted = ask(major, cudaDevAttrComputeCapabilityMajor) && major == 9;
+}
 
 }  // namespace infini::gpu
 

@@ -30,8 +30,7 @@ int allowed_unit(const RearrangePlan& plan, int64_t dst_at, int64_t src_at) {
 }
 
 // Tries every kind of schedule that accepts the problem. Empty when all keep the law.
-std::string judge(const harness::RearrangeProblem& problem, int max_unit,
-                  const DeviceModel& model) {
+std::string judge(const harness::RearrangeProblem& problem, int max_unit, const TileBudget& model) {
   const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
   if (plan.atom_bytes == 0) return "";
   const int64_t dst_at = problem.dst_at, src_at = problem.src_at;
@@ -102,8 +101,8 @@ TEST(Schedules, KeepTheLawOnRandomLayouts) {
       return list[random.between(0, std::size(list) - 1)];
     };
     const int unit = pick(units);
-    const DeviceModel model{static_cast<int>(pick(tiles)), 32768, random.one_in(2) ? 1 : 4096,
-                            32 << random.between(0, 2)};
+    const TileBudget model{static_cast<int>(pick(tiles)), 32768, random.one_in(2) ? 1 : 4096,
+                           32 << random.between(0, 2)};
     const std::string fault = judge(problem, unit, model);
     ASSERT_EQ(fault, "") << "layout " << i << ": " << to_text(problem) << ", unit <= " << unit
                          << ", tiles of " << model.tile_bytes;
@@ -114,7 +113,7 @@ TEST(Schedules, KeepTheLawOnCuratedCases) {
   for (const std::string& text : harness::curated_rearrange_cases()) {
     const auto problem = harness::parse_rearrange(text);
     if (element_count(problem.dst) > 20000) continue;
-    ASSERT_EQ(judge(problem, 16, DeviceModel{}), "") << text;
+    ASSERT_EQ(judge(problem, 16, TileBudget{}), "") << text;
   }
 }
 
@@ -135,7 +134,7 @@ TEST(Schedules, KeepTheLawOnPlanesAndOddTranspositions) {
           dtype + " " + rows + "x" + cols + " perm=1,0",
           dtype + " 3x" + rows + "x5x" + cols + " perm=3,2,1,0"}) {
       const auto problem = harness::parse_rearrange("rearrange " + text);
-      const DeviceModel model{i % 2 ? 1024 : 4096, 32768, i % 3 == 0 ? 1 : 4096, 32 << i % 3};
+      const TileBudget model{i % 2 ? 1024 : 4096, 32768, i % 3 == 0 ? 1 : 4096, 32 << i % 3};
       ASSERT_EQ(judge(problem, 16, model), "") << text;
     }
   }
@@ -161,7 +160,7 @@ TEST(Schedules, KeepTheLawOnRepeatsAndShortRuns) {
           start + text(b * c) + "x" + text(a) + " src=-1," + text(b * c + gap),
           start + text(a) + "x2x" + text(b) + "x2x" + text(c) + " src=" + text(b * c) + ",0," +
               text(c) + ",0,1"}) {
-      const DeviceModel model{1024 << i % 5, 49152, i % 3 == 0 ? 1 : 4096, 32 << i % 3};
+      const TileBudget model{1024 << i % 5, 49152, i % 3 == 0 ? 1 : 4096, 32 << i % 3};
       ASSERT_EQ(judge(harness::parse_rearrange(problem), 16, model), "") << problem;
     }
   }
@@ -183,7 +182,7 @@ TEST(Schedules, KeepTheLawOnScatters) {
     if (i % 4 < 2 && cols > 1) {
       ASSERT_TRUE(make_scatter_schedule(make_unit_nest(plan, 16))) << text;
     }
-    ASSERT_EQ(judge(problem, 16, DeviceModel{}), "") << text;
+    ASSERT_EQ(judge(problem, 16, TileBudget{}), "") << text;
   }
 }
 
@@ -205,7 +204,7 @@ TEST(Schedules, KeepTheLawOnShiftedRows) {
                                  ",1 src=" + text(cols + random.between(0, 17)) +
                                  ",1 dst_at=" + text(bytes * random.between(0, 31)) +
                                  " src_at=" + text(bytes * random.between(0, 31)));
-    ASSERT_EQ(judge(problem, 16, DeviceModel{}), "") << to_text(problem);
+    ASSERT_EQ(judge(problem, 16, TileBudget{}), "") << to_text(problem);
   }
 }
 
@@ -213,7 +212,7 @@ TEST(Schedules, KeepTheLawOnShiftedRows) {
 TEST(Schedules, WalkWindowsLastWhereRowsAreDear) {
   const auto problem = harness::parse_rearrange("rearrange f32 8x4x8x16x32 perm=4,1,3,0,2");
   const auto plan = make_rearrange_plan(problem.dst, problem.src);
-  const DeviceModel model{1024, 32768, 1, 32};
+  const TileBudget model{1024, 32768, 1, 32};
   const auto transpose = make_transpose_schedule(make_unit_nest(plan, 16), model, true);
   ASSERT_TRUE(transpose);
   EXPECT_TRUE(transpose->windows_last) << to_string(*transpose);
@@ -226,7 +225,7 @@ TEST(Schedules, TransposesAreConflictFree) {
     const auto problem =
         harness::parse_rearrange(std::string("rearrange ") + dtype + " 4096x4096 perm=1,0");
     const auto plan = make_rearrange_plan(problem.dst, problem.src);
-    const auto tile = make_tile_schedule(make_unit_nest(plan, 16), DeviceModel{}).schedule;
+    const auto tile = make_tile_schedule(make_unit_nest(plan, 16), TileBudget{}).schedule;
     ASSERT_TRUE(tile) << dtype;
     EXPECT_LE(bank_conflicts(*tile), 2) << to_string(*tile);
     EXPECT_GE(tile->gather, Gather::linear) << to_string(*tile);
@@ -240,7 +239,7 @@ TEST(Schedules, SparseRowsAreFetchedBySectors) {
   const auto lines = [](const char* text) {
     const auto problem = harness::parse_rearrange(text);
     const auto plan = make_rearrange_plan(problem.dst, problem.src);
-    return make_tile_schedule(make_unit_nest(plan, 16), DeviceModel{}).schedule.value().whole_lines;
+    return make_tile_schedule(make_unit_nest(plan, 16), TileBudget{}).schedule.value().whole_lines;
   };
   EXPECT_FALSE(lines("rearrange f16 8x3x2144 src=143648,-1,67"));
   EXPECT_TRUE(lines("rearrange f16 8x3x2144 src=6432,-1,3"));
@@ -255,7 +254,7 @@ TEST(Schedules, TheSearchOverlooksNothing) {
     const auto plan = make_rearrange_plan(problem.dst, problem.src);
     const UnitNest nest = make_unit_nest(plan, 16);
     if (nest.depth == 0 || nest.loops[nest.depth - 1].dst_step != nest.unit) continue;
-    const DeviceModel model{};
+    const TileBudget model{};
     const double found = make_tile_schedule(nest, model).cost;
     for (int64_t run = 32; run <= model.tile_bytes; run *= 2)
       for (int64_t row = 32; row <= model.tile_bytes; row *= 2) {
@@ -273,7 +272,7 @@ TEST(Schedules, TheSearchOverlooksNothing) {
 TEST(Schedules, AFaultIsSeen) {
   const auto problem = harness::parse_rearrange("rearrange f32 40x50 perm=1,0");
   const auto plan = make_rearrange_plan(problem.dst, problem.src);
-  auto tile = *make_tile_schedule(make_unit_nest(plan, 16), DeviceModel{1024, 32768}).schedule;
+  auto tile = *make_tile_schedule(make_unit_nest(plan, 16), TileBudget{1024, 32768}).schedule;
   ASSERT_EQ(run_once(plan, tile, 0, 0), "");
   EXPECT_NE(run_once(plan, tile, 2, 0), "");  // a base that the unit does not divide
   tile.grid[0].dst_step += 4;

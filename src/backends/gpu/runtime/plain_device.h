@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "backends/gpu/model/device_model.h"
 #include "base/float_formats.h"
 
 namespace infini::gpu {
@@ -23,6 +24,9 @@ bool can_launch_early(const Properties&) {
   return false;
 #endif
 }
+
+// Which of their attributes say how fast memory is we do not know: the model stays the assumed one.
+inline void ask_model(int, DeviceModel&) {}
 
 }  // namespace infini::gpu
 

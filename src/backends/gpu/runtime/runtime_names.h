@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/gpu/model/device_model.h"
 #include "infinicore.h"
 
 namespace infini::gpu {
@@ -123,6 +124,7 @@ struct DeviceFacts {
   size_t memory_bytes;
   bool reads_host_memory;  // kernels may use any host pointer
   bool early_launch;       // launch_early() may be used
+  DeviceModel model;
 };
 
 inline Status device_facts(int id, DeviceFacts& facts) {
@@ -134,6 +136,8 @@ inline Status device_facts(int id, DeviceFacts& facts) {
   facts.memory_bytes = properties.totalGlobalMem;
   facts.reads_host_memory = reads_host_memory(properties);
   facts.early_launch = can_launch_early(properties);
+  facts.model.processors = properties.multiProcessorCount;
+  ask_model(id, facts.model);
   return success;
 }
 

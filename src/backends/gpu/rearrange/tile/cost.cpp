@@ -5,24 +5,26 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "backends/gpu/rearrange/costs.h"
 #include "backends/gpu/rearrange/tile/layout.h"
 #include "base/checked.h"
 
 namespace infini::gpu {
 namespace {
 
-// One processor of an H200, fitted to 24,000 tilings of 266 layouts, each measured: what is chosen
+// One processor, fitted to 24,000 tilings of 266 layouts, each measured on an H200: what is chosen
 // by it takes 3 % longer than the best of some 130 tilings (geometric mean), of which 1 to 2 % is
-// noise. Other chips have other numbers, but much the same proportions.
+// noise. What chips differ in most is in the device's model.
 struct Costs {
-  double bytes_per_cycle = 27.8;  // if they lay side by side; and in bytes, what else takes time:
-  double row_place = 29;          // another row to read,
-  double row_line = 105;          // the rest of its first and last line,
-  double run_place = 20;          // another place to write to,
-  double far_place = 12;          // far away from the last,
-  double split_line = 47;         // a line that two runs share,
-  double split_sector = 194;      // a sector,
-  double split_vector = 450;      // a vector.
+  double bus_share = 1.5;     // of the processor's share of the bus, since not all wait at once;
+                              // in bytes, what else takes time:
+  double row_place = 29;      // another row to read,
+  double row_line = 105;      // the rest of its first and last line,
+  double run_place = 20;      // another place to write to,
+  double far_place = 12;      // far away from the last,
+  double split_line = 47;     // a line that two runs share,
+  double split_sector = 194;  // a sector,
+  double split_vector = 450;  // a vector.
   // Instructions of a warp:
   double block_start = 222, grid_loop = 35;
   double row_loop = 46;                     // for each thread's row
@@ -36,11 +38,16 @@ struct Costs {
   double tail = 0.46, large = 0.455;  // of the last blocks, of blocks that take much memory
 };
 constexpr Costs costs;
-constexpr double issues_per_cycle = 3, processors = 132;
-constexpr double shared_bytes_in_all = 228 * 1024, block_shared_bytes = 1024;
+constexpr double issues_per_cycle = 3, block_shared_bytes = 1024;
 constexpr double far_bytes = 65536;
 
 double warps(double threads) { return std::ceil(threads / 32); }
+
+double written_bytes(const UnitNest& nest) {
+  double bytes = nest.unit;
+  for (int i = 0; i < nest.depth; ++i) bytes *= static_cast<double>(nest.loops[i].extent);
+  return bytes;
+}
 
 // Instructions for one vector: for itself and for each of its units.
 double gather_instructions(Gather gather, double units) {
@@ -151,32 +158,37 @@ BlockWork work_of(const TileSchedule& s, const Lie& lie) {
   return work;
 }
 
-double cost_of_tiles(const TileSchedule& s, const UnitNest& nest) {
-  return cost_of_block(work_of(s, lie_of(s)), bank_conflicts(s), nest);
+double cost_of_tiles(const TileSchedule& s, const UnitNest& nest, const DeviceModel& device) {
+  return cost_of_block(work_of(s, lie_of(s)), bank_conflicts(s), nest, device);
 }
 
-double cost_of_block(const BlockWork& w, double conflicts, const UnitNest& nest) {
-  double bytes = nest.unit;
-  for (int i = 0; i < nest.depth; ++i) bytes *= static_cast<double>(nest.loops[i].extent);
+double launch_ns(double cost, const UnitNest& nest, const DeviceModel& device) {
+  return start_ns + cost * written_bytes(nest) / device.processors / device.clock_ghz;
+}
+
+double cost_of_block(const BlockWork& w, double conflicts, const UnitNest& nest,
+                     const DeviceModel& device) {
+  const double bytes = written_bytes(nest);
   const double filled = bytes / (w.bytes * w.blocks);  // the rest lies beyond loops' ends
   const double line = w.lie.rows == Ends::lines ? 0 : costs.row_line;
   const double row = std::min(w.row_bytes + costs.row_place + line, w.row_step);
   const double run =
       w.run_bytes + split_cost(w.lie.runs) +
       std::ceil(w.run_bytes / w.piece) * (costs.run_place + (w.runs_far ? costs.far_place : 0));
-  const double memory = (w.rows * row + w.runs * w.repeats * run) * filled / costs.bytes_per_cycle;
+  const double memory = (w.rows * row + w.runs * w.repeats * run) * filled /
+                        (costs.bus_share * device.bytes_per_cycle());
   const double rows = tile_threads / 32 * w.row_rounds * costs.row_loop * w.row_depth;
   const double issued = (w.warps * w.rounds * w.vector + rows + w.once) / issues_per_cycle;
   const double shared =
       costs.bank * w.warps * w.rounds * w.words * conflicts * std::max(1.0, w.word_bytes / 4);
   const double resident =
-      std::max(1.0, std::floor(std::min(
-                        w.resident, shared_bytes_in_all / (w.shared_bytes + block_shared_bytes))));
+      std::max(1.0, std::floor(std::min(w.resident, static_cast<double>(device.shared_bytes) /
+                                                        (w.shared_bytes + block_shared_bytes))));
   const double waiting = w.rounds * (costs.vector_wait + costs.word_wait * w.words) / resident;
   const double longest = std::max({memory, issued, shared});
   const double busy = longest + costs.others * (memory + issued + shared - longest);
   const double cycles = busy * (1 + costs.large * w.shared_bytes / 49152) + waiting;
-  const double share = w.blocks / processors, turns = std::max(1.0, share);
+  const double share = w.blocks / device.processors, turns = std::max(1.0, share);
   return cycles * (turns + costs.tail * std::min(resident, turns)) / (share * w.bytes * filled);
 }
 

@@ -40,8 +40,10 @@ struct BlockWork {
 // Estimated cycles of one processor per byte that it writes. `conflicts`: how often an access to
 // shared memory takes place because threads ask one bank for different words; 1 is ideal, so that
 // the cost for 1 is the least that a better layout of the same tile can have.
-constexpr double copy_cost = 0.13;  // of a plain copy
-double cost_of_block(const BlockWork& work, double conflicts, const UnitNest& nest);
+double cost_of_block(const BlockWork& work, double conflicts, const UnitNest& nest,
+                     const DeviceModel& device);
+// The time of the whole launch, in nanoseconds, for a cost in cycles per byte.
+double launch_ns(double cost, const UnitNest& nest, const DeviceModel& device);
 
 // What a block spends on its start and on finding its place.
 double start_instructions(int grid_depth);
@@ -66,6 +68,6 @@ double bank_conflicts(const TileSchedule& schedule);
 
 Lie lie_of(const TileSchedule& schedule);
 BlockWork work_of(const TileSchedule& schedule, const Lie& lie);
-double cost_of_tiles(const TileSchedule& schedule, const UnitNest& nest);
+double cost_of_tiles(const TileSchedule& schedule, const UnitNest& nest, const DeviceModel& device);
 
 }  // namespace infini::gpu

@@ -38,7 +38,7 @@ int64_t pitch_from(int64_t least, int64_t step) {
 
 class Layouter {
  public:
-  Layouter(const UnitNest& nest, const TileShape& shape, const DeviceModel& model, BestTile& best)
+  Layouter(const UnitNest& nest, const TileShape& shape, const TileBudget& model, BestTile& best)
       : nest_(nest),
         shape_(shape),
         model_(model),
@@ -58,7 +58,7 @@ class Layouter {
     s.src_begin = nest_.src_bytes.begin;
     s.src_end = nest_.src_bytes.end;
     lie_ = lie_of(s);
-    if (cost_of_block(least_work(), 1, nest_) < best_.cost) lay_images();
+    if (cost_of_block(least_work(), 1, nest_, model_.device) < best_.cost) lay_images();
   }
 
  private:
@@ -269,9 +269,9 @@ class Layouter {
   bool consider(Gather gather, int64_t lanes) {
     if (!set_threads(gather, lanes)) return false;
     const BlockWork work = work_of(s, lie_);
-    if (cost_of_block(work, 1, nest_) >= best_.cost) return true;
+    if (cost_of_block(work, 1, nest_, model_.device) >= best_.cost) return true;
     promising_ = true;
-    const double cost = cost_of_block(work, bank_conflicts(s), nest_);
+    const double cost = cost_of_block(work, bank_conflicts(s), nest_, model_.device);
     if (cost < best_.cost) best_.schedule = s, best_.cost = cost;
     return true;
   }
@@ -317,7 +317,7 @@ class Layouter {
 
   const UnitNest& nest_;
   const TileShape& shape_;
-  const DeviceModel& model_;
+  const TileBudget& model_;
   BestTile& best_;
   TileSchedule s{};
   int64_t vector_units_;
@@ -341,7 +341,7 @@ int64_t run_vectors(const TileSchedule& s) {
   return ceil_div(s.run_units[0] + more, units);
 }
 
-void lay_out_tile(const UnitNest& nest, const TileShape& shape, const DeviceModel& model,
+void lay_out_tile(const UnitNest& nest, const TileShape& shape, const TileBudget& model,
                   BestTile& best) {
   Layouter(nest, shape, model, best).make();
 }

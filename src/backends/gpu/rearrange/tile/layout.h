@@ -17,7 +17,7 @@ struct BestTile {
 
 // Keeps the best way to lay the shape out if it is cheaper than `best`; there is none when the
 // schedule's arrays, the device's shared memory or the grid cannot hold it.
-void lay_out_tile(const UnitNest& nest, const TileShape& shape, const DeviceModel& model,
+void lay_out_tile(const UnitNest& nest, const TileShape& shape, const TileBudget& model,
                   BestTile& best);
 
 // Every address of dst's runs is a multiple of the vector when the base is.

@@ -17,7 +17,7 @@ bool same_shape(const UnitNest& nest, const TileShape& a, const TileShape& b) {
 
 }  // namespace
 
-BestTile make_tile_schedule(const UnitNest& nest, const DeviceModel& model) {
+BestTile make_tile_schedule(const UnitNest& nest, const TileBudget& model) {
   // The usual sizes first: the better the best so far, the fewer layouts of others are looked at.
   constexpr int64_t targets[] = {512, 256, 1024, 128, 2048, 64, 4096, 32, 8192, 16384, 32768};
   BestTile best;

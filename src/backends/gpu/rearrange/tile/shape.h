@@ -3,16 +3,18 @@
 
 #include <cstdint>
 
+#include "backends/gpu/model/device_model.h"
 #include "backends/gpu/rearrange/unit_nest.h"
 
 namespace infini::gpu {
 
-// What schedules need to know of a device.
-struct DeviceModel {
+// What a tile may use, and what it is judged by.
+struct TileBudget {
   int tile_bytes = 16384;    // bytes that one block moves, about
   int shared_bytes = 32768;  // shared memory that one block may use
   int many_tiles = 4096;     // so many that the last ones of a launch do not matter
   int warp_threads = 32;     // threads that access memory together: a power of two from 32 to 128
+  DeviceModel device = {};   // that the costs are reckoned for
 };
 
 struct TileShape {

@@ -10,6 +10,11 @@ namespace infini::gpu {
 double bank_conflicts(const TransposeSchedule& schedule);
 
 BlockWork work_of(const TransposeSchedule& schedule);
-double cost_of_transpose(const TransposeSchedule& schedule, const UnitNest& nest);
+double cost_of_transpose(const TransposeSchedule& schedule, const UnitNest& nest,
+                         const DeviceModel& device);
+
+// Of the whole launch.
+double transpose_ns(const TransposeSchedule& schedule, const UnitNest& nest,
+                    const DeviceModel& device);
 
 }  // namespace infini::gpu

@@ -30,7 +30,7 @@ uint32_t floor_log2(int64_t n) { return bits_for(n + 1) - 1; }
 
 class Maker {
  public:
-  Maker(const UnitNest& nest, const DeviceModel& model, bool bases_aligned)
+  Maker(const UnitNest& nest, const TileBudget& model, bool bases_aligned)
       : nest_(nest), model_(model), bases_aligned_(bases_aligned) {}
 
   bool make() {
@@ -208,8 +208,8 @@ class Maker {
 
   void keep_if_cheaper(double factor) {
     const BlockWork work = work_of(s);
-    if (factor * cost_of_block(work, 1, nest_) >= best_cost_) return;
-    const double cost = factor * cost_of_block(work, bank_conflicts(s), nest_);
+    if (factor * cost_of_block(work, 1, nest_, model_.device) >= best_cost_) return;
+    const double cost = factor * cost_of_block(work, bank_conflicts(s), nest_, model_.device);
     if (cost >= best_cost_) return;
     best = s;
     best_cost_ = cost;
@@ -322,7 +322,7 @@ class Maker {
   }
 
   const UnitNest& nest_;
-  const DeviceModel& model_;
+  const TileBudget& model_;
   bool bases_aligned_;
   int first_column_ = -1;
   Use use_[max_rank + 1];
@@ -334,7 +334,7 @@ class Maker {
 }  // namespace
 
 std::optional<TransposeSchedule> make_transpose_schedule(const UnitNest& nest,
-                                                         const DeviceModel& model,
+                                                         const TileBudget& model,
                                                          bool bases_aligned) {
   Maker maker(nest, model, bases_aligned);
   if (!maker.make()) return std::nullopt;

@@ -12,7 +12,7 @@ namespace infini::gpu {
 // None when dst's runs or src's rows are short, or when they need the same loop. bases_aligned:
 // both sides' first elements will lie at multiples of 16 bytes.
 std::optional<TransposeSchedule> make_transpose_schedule(const UnitNest& nest,
-                                                         const DeviceModel& model,
+                                                         const TileBudget& model,
                                                          bool bases_aligned);
 
 std::string to_string(const TransposeSchedule& schedule);

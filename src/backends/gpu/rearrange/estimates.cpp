@@ -1,0 +1,120 @@
+// The candidates' answers: a schedule and its cost.
+#include "backends/gpu/rearrange/estimates.h"
+
+#include <algorithm>
+
+#include "backends/gpu/rearrange/costs.h"
+#include "backends/gpu/rearrange/transpose/cost.h"
+
+namespace infini::gpu {
+namespace {
+
+constexpr const char* too_many = "more blocks, loops or units than a launch can have";
+
+UnitNest nest_of(const Machine& machine, const RearrangePlan& plan) {
+  return make_unit_nest(plan, machine.max_unit);
+}
+
+// Every processor should get some tiles.
+TileBudget budget_for(const Machine& machine, const RearrangePlan& plan, int most_bytes) {
+  const int64_t share = moved_bytes(plan) / machine.model.processors;
+  const auto bytes = std::clamp<int64_t>(share, machine.limits.least_tile_bytes, most_bytes);
+  return {static_cast<int>(bytes), machine.limits.shared_bytes, TileBudget{}.many_tiles,
+          machine.limits.warp_threads, machine.model};
+}
+
+// What no launch can be faster than: memory moves whole sectors.
+double floor_ns(const RearrangePlan& plan, const DeviceModel& model) {
+  constexpr double fastest = 0.96;  // of the time that a plain copy takes
+  return start_ns + fastest * memory_ns(sector_traffic(plan), model);
+}
+
+}  // namespace
+
+Estimate<TinySchedule> estimate_tiny(const Machine& machine, const RearrangePlan& plan, double) {
+  const auto schedule = make_tiny_schedule(nest_of(machine, plan));
+  if (!schedule) return {.why_not = "too many units, loops or bytes between them"};
+  return {schedule, tiny_ns(*schedule, plan, machine.model)};
+}
+
+Estimate<CopySchedule> estimate_copy(const Machine& machine, const RearrangePlan& plan, double) {
+  if (plan.depth > 0) return {.why_not = "more than one run"};
+  return {CopySchedule{}, copy_ns(plan, machine.model)};
+}
+
+Estimate<RowSchedules> estimate_rows(const Machine& machine, const RearrangePlan& plan, double) {
+  const auto even = make_row_schedule(plan, machine.max_unit);
+  const auto shifted = make_shift_schedule(plan, machine.max_unit);
+  if (!even || !shifted) return {.why_not = too_many};
+  return {RowSchedules{*even, *shifted}, rows_ns(*even, plan, machine.model)};
+}
+
+Estimate<PlanesSchedule> estimate_planes(const Machine& machine, const RearrangePlan& plan,
+                                         double) {
+  if (!machine.bases_aligned) return {.why_not = "bases are not aligned to 16 bytes"};
+  const auto schedule =
+      make_planes_schedule(nest_of(machine, plan), machine.limits.least_plane_bytes);
+  if (!schedule) return {.why_not = "no 2 to 4 planes of whole vectors"};
+  return {schedule, planes_ns(*schedule, plan, machine.model)};
+}
+
+Estimate<ScatterSchedule> estimate_scatter(const Machine& machine, const RearrangePlan& plan,
+                                           double) {
+  const auto schedule = make_scatter_schedule(nest_of(machine, plan));
+  if (!schedule) return {.why_not = "no neighbours with gaps that share sectors"};
+  return {schedule, scatter_ns(*schedule, plan, machine.model)};
+}
+
+Estimate<GenericSchedule> estimate_generic(const Machine& machine, const RearrangePlan& plan,
+                                           double) {
+  const auto schedule = make_generic_schedule(nest_of(machine, plan));
+  if (!schedule) return {.why_not = too_many};
+  return {schedule, generic_ns(*schedule, plan, machine.model)};
+}
+
+Estimate<TransposeSchedule> estimate_transpose(const Machine& machine, const RearrangePlan& plan,
+                                               double limit) {
+  const double floor = floor_ns(plan, machine.model);
+  if (floor > limit) return {.nanoseconds = floor};
+  const UnitNest nest = nest_of(machine, plan);
+  const auto schedule = make_transpose_schedule(
+      nest, budget_for(machine, plan, machine.limits.tile_bytes), machine.bases_aligned);
+  if (!schedule) return {.why_not = "no rows of src that are columns of dst"};
+  return {schedule, std::max(floor, transpose_ns(*schedule, nest, machine.model))};
+}
+
+Estimate<TileSchedule> estimate_tiles(const Machine& machine, const RearrangePlan& plan,
+                                      double limit) {
+  const UnitNest nest = nest_of(machine, plan);
+  if (nest.depth == 0 || nest.loops[nest.depth - 1].dst_step != nest.unit)
+    return {.why_not = "neighbours never touch in dst"};
+  const double floor = floor_ns(plan, machine.model);
+  if (floor > limit) return {.nanoseconds = floor};
+  // Where gathering is dear, larger tiles pay: what a block prepares serves more bytes.
+  const auto best =
+      make_tile_schedule(nest, budget_for(machine, plan, machine.limits.tile_bytes * 4 / 3));
+  if (!best.schedule) return {.why_not = "no tile fits into shared memory"};
+  return {best.schedule, std::max(floor, launch_ns(best.cost, nest, machine.model))};
+}
+
+const char* cheapest_name(const Machine& machine, const RearrangePlan& plan) {
+  const char* best = "none";
+  double least = std::numeric_limits<double>::infinity();
+  const auto ask = [&](const char* name, auto estimate) {
+    const auto found = estimate(machine, plan, least);
+    if (!found.schedule || found.nanoseconds >= least) return;
+    least = found.nanoseconds;
+    best = name;
+  };
+  ask("tiny", estimate_tiny);
+  ask("copy", estimate_copy);
+  ask("rows", estimate_rows);
+  ask("planes", estimate_planes);
+  ask("scatter", estimate_scatter);
+  ask("generic", estimate_generic);
+  ask("transpose", estimate_transpose);
+  ask("tile", estimate_tiles);
+  return best;
+}
+
+}  // namespace infini::gpu
