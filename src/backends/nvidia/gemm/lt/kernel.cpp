@@ -14,6 +14,7 @@
 #include "backends/nvidia/gemm/lt/recorded_call.h"
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "base/environment.h"
 #include "base/error.h"
 
 namespace infini::nvidia {
@@ -253,7 +254,9 @@ Choice LtGemm::choose(uint32_t most_alignment) const {
     if (const auto place = known->find(problem); place != known->end()) return place->second;
   }
   Choice choice = ask(alignments);
-  if (choice.found && most_alignment == vector_bytes)
+  // Where a driver or a library makes trouble of it: INFINI_NVIDIA_RECORD=0 calls the library every time.
+  static const bool may_record = environment_flag("INFINI_NVIDIA_RECORD", true);
+  if (choice.found && most_alignment == vector_bytes && may_record)
     choice.recorded = RecordedCall::record([&](const Addresses& addresses, gpu::Stream stream) {
       return matmul(choice, addresses, 1, 0, stream) == CUBLAS_STATUS_SUCCESS;
     });
