@@ -81,11 +81,11 @@ struct Head {
 TEST(Cells, RecogniseDestroyedHandles) {
   Cells<Head, std::vector<int>, 77> cells;
   void* handle = cells.create([](Head&) {}, std::vector<int>{1, 2, 3});
-  EXPECT_EQ(3u, cells.get(handle, "h").size());
+  EXPECT_EQ(3u, cells.pin(handle, "h")->size());
   cells.destroy(handle, "h");
-  EXPECT_THROW(cells.get(handle, "h"), Error);
+  EXPECT_THROW(cells.pin(handle, "h"), Error);
   EXPECT_THROW(cells.destroy(handle, "h"), Error);
-  EXPECT_THROW(cells.get(nullptr, "h"), Error);
+  EXPECT_THROW(cells.pin(nullptr, "h"), Error);
 }
 
 TEST(Cells, AreReusedAndSafeForManyThreads) {
@@ -95,7 +95,7 @@ TEST(Cells, AreReusedAndSafeForManyThreads) {
     threads.emplace_back([&] {
       for (int i = 0; i < 1000; ++i) {
         void* handle = cells.create([](Head&) {}, std::vector<int>(5, i));
-        EXPECT_EQ(i, cells.get(handle, "h")[4]);
+        EXPECT_EQ(i, (*cells.pin(handle, "h"))[4]);
         cells.destroy(handle, "h");
       }
     });

@@ -4,17 +4,20 @@
 // and puts the cell at the end of a queue, to be reused as late as possible: a destroyed or doubly
 // destroyed handle then answers with a wrong tag instead of undefined behaviour. (A handle kept until
 // its cell is reused, or a pointer that never was a handle, cannot be recognised by this.)
+//
+// Who uses an object pins it. Destroying waits for those who do, so that a run which another thread's
+// destroy meets comes to its end.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "base/error.h"
+#include "base/mutex.h"
+#include "base/thread_slot.h"
 
 namespace infini {
 
@@ -22,16 +25,53 @@ namespace infini {
 template <class Head, class Payload>
 struct Cell {
   Head head;
-  Cell* next_free;  // in the queue of free cells
+  Cell* next_free;                    // in the queue of free cells
+  std::unique_ptr<Cell> made_before;  // all cells there are
   alignas(Payload) std::byte storage[sizeof(Payload)];
 
   Payload& payload() { return *std::launder(reinterpret_cast<Payload*>(storage)); }
 };
 
-template <class Head, class Payload, uint32_t tag>
+// No cell lies in the first page or in the kernel's half of the addresses: what does is no handle, and
+// must not be looked at.
+inline bool could_be_handle(const void* handle, size_t alignment) {
+  return reinterpret_cast<intptr_t>(handle) >= 4096 &&
+         reinterpret_cast<uintptr_t>(handle) % alignment == 0;
+}
+
+[[noreturn]] inline void fail_handle(const void* handle, const char* argument) {
+  require_pointer(handle, argument);
+  fail(INFINI_STATUS_BAD_PARAM, argument, " (", handle,
+       ") is not a live object of its type: destroyed already, or another kind of handle");
+}
+
+template <class Head, class Payload, uint32_t tag, Lives lives = Lives::short_>
 class Cells {
  public:
   using CellType = Cell<Head, Payload>;
+
+  // A live object, which stays so as long as this does.
+  class Pinned {
+   public:
+    Payload* operator->() const { return &cell_.payload(); }
+    Payload& operator*() const { return cell_.payload(); }
+
+   private:
+    friend class Cells;
+    Pinned(CellType& cell, const char* argument) : pin_(&cell, lives), cell_(cell) {
+      if (cell.head.tag.load() != tag) [[unlikely]]
+        fail_handle(&cell, argument);
+    }
+    Pin pin_;
+    CellType& cell_;
+  };
+
+  Cells() = default;
+  ~Cells() {  // one by one: a chain of owners would be destroyed recursively
+    while (made_ != nullptr) made_ = std::move(made_->made_before);
+  }
+  Cells(const Cells&) = delete;
+  Cells& operator=(const Cells&) = delete;
 
   // Makes a payload and then fills the head by `fill(head)`.
   template <class Fill, class... Args>
@@ -48,37 +88,38 @@ class Cells {
     return &cell->head;
   }
 
-  // The payload of a live handle; throws for NULL and for anything that is not alive.
-  static Payload& get(const void* handle, const char* argument) {
-    require_pointer(handle, argument);
-    require(is_live(handle), INFINI_STATUS_BAD_PARAM, argument, " (", handle,
-            ") is not a live object of its type: destroyed already, or another kind of handle");
-    return static_cast<CellType*>(const_cast<void*>(handle))->payload();
+  // Throws for NULL and for anything that is not alive.
+  static Pinned pin(const void* handle, const char* argument) {
+    return Pinned(cell_of(handle, argument), argument);
   }
 
-  static bool is_live(const void* handle) {
-    return reinterpret_cast<uintptr_t>(handle) % alignof(CellType) == 0 &&
-           static_cast<const CellType*>(handle)->head.tag.load(std::memory_order_acquire) == tag;
-  }
-
+  // Returns when nobody uses the object any more.
   void destroy(void* handle, const char* argument) {
-    Payload& payload = get(handle, argument);
-    auto* cell = static_cast<CellType*>(handle);
+    CellType& cell = cell_of(handle, argument);
     uint32_t expected = tag;  // of two racing destroys one wins
-    require(cell->head.tag.compare_exchange_strong(expected, 0), INFINI_STATUS_BAD_PARAM, argument,
-            " was destroyed by another thread");
-    payload.~Payload();
-    give_back(cell);
+    if (cell.head.tag.load() != tag || !cell.head.tag.compare_exchange_strong(expected, 0))
+      fail_handle(handle, argument);
+    wait_until_unpinned(&cell, lives);
+    cell.payload().~Payload();
+    give_back(&cell);
   }
 
  private:
   static constexpr size_t quarantine = 64;  // free cells that stay out of use
 
+  static CellType& cell_of(const void* handle, const char* argument) {
+    if (!could_be_handle(handle, alignof(CellType))) [[unlikely]]
+      fail_handle(handle, argument);
+    return *static_cast<CellType*>(const_cast<void*>(handle));
+  }
+
   CellType* take() {
     std::lock_guard lock(mutex_);
     if (free_count_ <= quarantine) {
-      cells_.push_back(std::make_unique<CellType>());
-      return cells_.back().get();
+      auto made = std::make_unique<CellType>();
+      made->made_before = std::move(made_);
+      made_ = std::move(made);
+      return made_.get();
     }
     CellType* cell = oldest_;
     oldest_ = cell->next_free;
@@ -95,8 +136,8 @@ class Cells {
     ++free_count_;
   }
 
-  std::mutex mutex_;
-  std::deque<std::unique_ptr<CellType>> cells_;
+  Mutex mutex_;
+  std::unique_ptr<CellType> made_;  // the latest; it owns the one made before it
   CellType *oldest_ = nullptr, *newest_ = nullptr;
   size_t free_count_ = 0;
 };

@@ -11,8 +11,8 @@ namespace {
 using Gemms = Operators<Gemm, 0x67656d6d>;
 
 Gemms& gemms() {
-  static auto* all = new Gemms;
-  return *all;
+  static constinit Lazy<Gemms> all;
+  return all.get();
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ infiniStatus_t infiniopCreateGemmDescriptorWithOptions(infiniopHandle_t handle,
 infiniStatus_t infiniopGetGemmWorkspaceSize(infiniopGemmDescriptor_t desc, size_t* size) {
   return at_boundary([&] {
     require_pointer(size, "size");
-    *size = Gemms::get(desc, "desc").workspace_bytes();
+    *size = Gemms::pin(desc, "desc")->workspace_bytes();
   });
 }
 
@@ -54,7 +54,7 @@ infiniStatus_t infiniopGemm(infiniopGemmDescriptor_t desc, void* workspace, size
                             void* c, const void* a, const void* b, float alpha, float beta,
                             void* stream) {
   return at_boundary([&] {
-    Gemms::get(desc, "desc").run(workspace, workspace_size, c, a, b, alpha, beta, stream);
+    Gemms::pin(desc, "desc")->run(workspace, workspace_size, c, a, b, alpha, beta, stream);
   });
 }
 

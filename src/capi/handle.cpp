@@ -9,8 +9,8 @@ using namespace infini;
 namespace {
 
 Handles& handles() {
-  static auto* all = new Handles;
-  return *all;
+  static constinit Lazy<Handles> all;
+  return all.get();
 }
 
 infiniopHandle_t create_handle(Device& device) {
@@ -22,12 +22,14 @@ infiniopHandle_t create_handle(Device& device) {
       HandleBody{&device});
 }
 
-// A destroyed descriptor has tag 0; what kind of operator it is does not matter here.
-const InfiniopDescriptor& live(const InfiniopDescriptor* desc) {
-  require_pointer(desc, "desc");
-  require(desc->tag.load(std::memory_order_acquire) != 0, INFINI_STATUS_BAD_PARAM, "desc (",
-          static_cast<const void*>(desc), ") has been destroyed");
-  return *desc;
+// The device of a live operator. A destroyed one has tag 0; which operator it is does not matter here.
+std::pair<infiniDevice_t, int> device_of_operator(const InfiniopDescriptor* desc) {
+  if (!could_be_handle(desc, alignof(InfiniopDescriptor*))) fail_handle(desc, "desc");
+  const Pin pin(desc, Lives::long_);
+  if (desc->tag.load(std::memory_order_acquire) == 0 ||
+      desc->family.load(std::memory_order_relaxed) != operator_family)
+    fail_handle(desc, "desc");
+  return {desc->device, desc->device_id};
 }
 
 }  // namespace
@@ -55,13 +57,13 @@ infiniStatus_t infiniopGetDescriptorDeviceType(const InfiniopDescriptor* desc,
                                                infiniDevice_t* device) {
   return at_boundary([&] {
     require_pointer(device, "device");
-    *device = live(desc).device;
+    *device = device_of_operator(desc).first;
   });
 }
 
 infiniStatus_t infiniopGetDescriptorDeviceId(const InfiniopDescriptor* desc, int* device_id) {
   return at_boundary([&] {
     require_pointer(device_id, "device_id");
-    *device_id = live(desc).device_id;
+    *device_id = device_of_operator(desc).second;
   });
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/cells.h"
+#include "base/lazy.h"
 #include "contract/device.h"
 #include "infiniop.h"
 #include "plan/layout.h"
@@ -19,6 +20,7 @@ struct InfiniopDescriptor {
   infiniDevice_t device;
   int device_id;
   std::atomic<uint32_t> tag;
+  std::atomic<uint32_t> family;  // of every operator, whatever its tag
 };
 struct InfiniopTensorDescriptor {
   std::atomic<uint32_t> tag;
@@ -42,8 +44,9 @@ struct TensorBody {
 
 using Handles = Cells<InfiniopHandle, HandleBody, 0x68616e64>;
 using TensorDescriptors = Cells<InfiniopTensorDescriptor, TensorBody, 0x74656e73>;
+constexpr uint32_t operator_family = 0x6f706572;
 template <class Operator, uint32_t tag>
-using Operators = Cells<InfiniopDescriptor, Operator, tag>;
+using Operators = Cells<InfiniopDescriptor, Operator, tag, Lives::long_>;
 
 // Creates an operator's descriptor for the device of `op`.
 template <class Cells, class Operator>
@@ -54,13 +57,16 @@ InfiniopDescriptor* create_descriptor(Cells& cells, Operator op) {
       [=](InfiniopDescriptor& head) {
         head.device = kind;
         head.device_id = id;
+        head.family.store(operator_family, std::memory_order_relaxed);
       },
       std::move(op));
 }
 
-inline Device& device_of(infiniopHandle_t handle) { return *Handles::get(handle, "handle").device; }
+inline Device& device_of(infiniopHandle_t handle) {
+  return *Handles::pin(handle, "handle")->device;
+}
 inline Layout layout_of(infiniopTensorDescriptor_t desc, const char* argument) {
-  return TensorDescriptors::get(desc, argument).layout();
+  return TensorDescriptors::pin(desc, argument)->layout();
 }
 
 }  // namespace infini

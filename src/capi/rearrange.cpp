@@ -11,8 +11,8 @@ namespace {
 using Rearranges = Operators<Rearrange, 0x72656172>;
 
 Rearranges& rearranges() {
-  static auto* all = new Rearranges;
-  return *all;
+  static constinit Lazy<Rearranges> all;
+  return all.get();
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ infiniStatus_t infiniopCreateRearrangeDescriptor(infiniopHandle_t handle,
 
 infiniStatus_t infiniopRearrange(infiniopRearrangeDescriptor_t desc, void* dst, const void* src,
                                  void* stream) {
-  return at_boundary([&] { Rearranges::get(desc, "desc").run(dst, src, stream); });
+  return at_boundary([&] { Rearranges::pin(desc, "desc")->run(dst, src, stream); });
 }
 
 infiniStatus_t infiniopDestroyRearrangeDescriptor(infiniopRearrangeDescriptor_t desc) {

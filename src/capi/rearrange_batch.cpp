@@ -11,8 +11,8 @@ namespace {
 using Batches = Operators<RearrangeBatch, 0x62617463>;
 
 Batches& batches() {
-  static auto* all = new Batches;
-  return *all;
+  static constinit Lazy<Batches> all;
+  return all.get();
 }
 
 std::vector<Layout> layouts_of(const infiniopTensorDescriptor_t* descs, size_t count,
@@ -40,7 +40,7 @@ infiniStatus_t infiniopCreateRearrangeBatchDescriptor(infiniopHandle_t handle,
 
 infiniStatus_t infiniopRearrangeBatch(infiniopRearrangeBatchDescriptor_t desc, size_t count,
                                       void* const* dst, const void* const* src, void* stream) {
-  return at_boundary([&] { Batches::get(desc, "desc").run(count, dst, src, stream); });
+  return at_boundary([&] { Batches::pin(desc, "desc")->run(count, dst, src, stream); });
 }
 
 infiniStatus_t infiniopDestroyRearrangeBatchDescriptor(infiniopRearrangeBatchDescriptor_t desc) {

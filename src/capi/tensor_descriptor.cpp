@@ -28,8 +28,8 @@ Layout TensorBody::layout() const {
 namespace {
 
 TensorDescriptors& descriptors() {
-  static auto* all = new TensorDescriptors;
-  return *all;
+  static constinit Lazy<TensorDescriptors> all;
+  return all.get();
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/environment.h"
+#include "base/thread_slot.h"
 #include "plan/gemm_operand.h"
 #include "plan/problem_text.h"
 #include "runtime/registry.h"
@@ -17,6 +18,7 @@ std::shared_ptr<const GemmKernel> make_kernel(Device& device, const GemmPlan& pl
   const Backend* backend = find_backend(device.kind());
   require(backend->kernels.gemm != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ", backend->name,
           " backend has no gemm");
+  const Section whole;  // what backends find out once must not be cut in two by a fork
   device.make_current();
   std::shared_ptr<const GemmKernel> kernel = backend->kernels.gemm(device, plan, options, choice);
   require(kernel != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ", backend->name,

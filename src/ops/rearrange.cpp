@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/thread_slot.h"
 #include "plan/problem_text.h"
 #include "runtime/registry.h"
 
@@ -14,6 +15,7 @@ std::shared_ptr<const RearrangeKernel> make_kernel(Device& device, const Rearran
   const Backend* backend = find_backend(device.kind());
   require(backend->kernels.rearrange != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ",
           backend->name, " backend has no rearrange");
+  const Section whole;  // what backends find out once must not be cut in two by a fork
   device.make_current();
   std::shared_ptr<const RearrangeKernel> kernel = backend->kernels.rearrange(device, plan, choice);
   require(kernel != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "the ", backend->name,

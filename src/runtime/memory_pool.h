@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "contract/device.h"
 
 namespace infini {
@@ -62,7 +62,7 @@ class MemoryPool {
 
   Device& device_;
   const Kind kind_;
-  std::mutex mutex_;  // guards everything below
+  Mutex mutex_;  // guards everything below
   PoolLimits limits_;
   PoolStats stats_;
   std::map<std::pair<void*, size_t>, std::vector<void*>> idle_;  // by stream and block size

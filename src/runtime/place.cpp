@@ -3,21 +3,22 @@
 
 #include <map>
 #include <memory>
-#include <shared_mutex>
 
+#include "base/lazy.h"
+#include "base/mutex.h"
 #include "runtime/registry.h"
 
 namespace infini {
 namespace {
 
 struct Table {
-  std::shared_mutex mutex;
+  Mutex mutex;
   std::map<const Device*, std::unique_ptr<Place>> places;
 };
 
 Table& table() {
-  static auto* all = new Table;
-  return *all;
+  static constinit Lazy<Table> all;
+  return all.get();
 }
 
 // Host memory that lies idle is missed by other programs; a device's mostly belongs to us.
@@ -35,16 +36,12 @@ Place::Place(Device& d)
       pinned(d, MemoryPool::Kind::pinned_host, {SIZE_MAX, size_t{1} << 30}) {}
 
 Place& place_of(infiniDevice_t kind, int id) {
-  thread_local Place* last = nullptr;  // places live for ever, and most threads use one
+  static constinit thread_local Place* last =
+      nullptr;  // places live for ever, and most threads use one
   if (last && last->device.kind() == kind && last->device.id() == id) return *last;
   Device& device = open_device(kind, id);
   Table& all = table();
-  {
-    std::shared_lock lock(all.mutex);
-    const auto found = all.places.find(&device);
-    if (found != all.places.end()) return *(last = found->second.get());
-  }
-  std::unique_lock lock(all.mutex);
+  std::lock_guard lock(all.mutex);
   auto& place = all.places[&device];
   if (!place) place = std::make_unique<Place>(device);
   return *(last = place.get());
@@ -52,7 +49,7 @@ Place& place_of(infiniDevice_t kind, int id) {
 
 std::vector<Place*> all_places() {
   Table& all = table();
-  std::shared_lock lock(all.mutex);
+  std::lock_guard lock(all.mutex);
   std::vector<Place*> places;
   for (auto& [device, place] : all.places) places.push_back(place.get());
   return places;

@@ -4,12 +4,15 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <atomic>
 #include <filesystem>
-#include <mutex>
+#include <new>
 #include <vector>
 
 #include "backends/cpu/backend.h"
 #include "base/environment.h"
+#include "base/lazy.h"
+#include "base/mutex.h"
 #include "runtime/module_folders.h"
 
 namespace infini {
@@ -18,17 +21,17 @@ namespace {
 // What is known of one kind of device. Filled once, never destroyed: vendor libraries must not be
 // called from static destructors.
 struct Slot {
-  std::once_flag once;
+  Mutex mutex;                      // guards filling, and devices
+  std::atomic<bool> filled{false};  // the next three will not change any more
   const Backend* backend = nullptr;
   int count = 0;
   std::string why_none;
-  std::mutex mutex;  // guards devices
   std::vector<std::unique_ptr<Device>> devices;
 };
 
-std::array<Slot, INFINI_DEVICE_TYPE_COUNT>& slots() {
-  static auto* all = new std::array<Slot, INFINI_DEVICE_TYPE_COUNT>;
-  return *all;
+Slot& known_of(infiniDevice_t kind) {
+  static constinit Lazy<std::array<Slot, INFINI_DEVICE_TYPE_COUNT>> all;
+  return all.get()[kind];
 }
 
 // The file of this name in the first folder that has it; else empty, and `why` says where it is not.
@@ -73,6 +76,8 @@ void fill(Slot& slot, infiniDevice_t kind) {
     slot.backend = kind == INFINI_DEVICE_CPU ? &cpu::backend : load_module(kind, slot.why_none);
     if (slot.backend != nullptr) slot.count = slot.backend->device_count(slot.why_none);
     slot.devices.resize(static_cast<size_t>(slot.count));
+  } catch (const std::bad_alloc&) {  // says nothing of the devices: asked again next time
+    throw;
   } catch (const std::exception& error) {
     slot.count = 0;
     slot.why_none = error.what();
@@ -82,8 +87,11 @@ void fill(Slot& slot, infiniDevice_t kind) {
 Slot& slot_of(infiniDevice_t kind) {
   require(is_device_kind(kind), INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED, "device type is ",
           static_cast<int>(kind), "; expected 0..", INFINI_DEVICE_TYPE_COUNT - 1);
-  Slot& slot = slots()[kind];
-  std::call_once(slot.once, fill, std::ref(slot), kind);
+  Slot& slot = known_of(kind);
+  if (slot.filled.load(std::memory_order_acquire)) return slot;
+  std::lock_guard lock(slot.mutex);
+  if (!slot.filled.load(std::memory_order_relaxed)) fill(slot, kind);
+  slot.filled.store(true, std::memory_order_release);
   return slot;
 }
 

@@ -41,11 +41,23 @@ void submit(void* stream, Body body) {
     body();
 }
 
-void mark(Event& event, const std::shared_ptr<Recording>& recording) {
+void mark(EventState& event, const std::shared_ptr<Recording>& recording) {
   std::lock_guard lock(event.mutex);
   event.recorded = true;
   event.time = std::chrono::steady_clock::now();
   event.recording = recording;
+}
+
+Event event_of(void* handle, const char* argument) { return *Events::pin(handle, argument); }
+
+// The open capture that the event was recorded in, if any.
+std::shared_ptr<Recording> open_capture_of(EventState& event) {
+  std::lock_guard lock(event.mutex);
+  if (!event.recording || event.recording->state() == Recording::State::ended) return nullptr;
+  require(event.recording->state() != Recording::State::lost, bad_param,
+          "event was recorded in a capture that is lost, because the stream it was begun on was "
+          "destroyed; record it anew");
+  return event.recording;
 }
 
 }  // namespace
@@ -73,43 +85,35 @@ void Device::synchronize_stream(void* stream) {
 }
 
 void Device::stream_wait_event(void* stream, void* event) {
-  Event& waited = Events::get(event, "event");
-  std::shared_ptr<Recording> theirs;
-  {
-    std::lock_guard lock(waited.mutex);
-    theirs = waited.recording;
-  }
   const auto ours = capture_of(stream);
-  if (!theirs || theirs->ended() || theirs == ours) return;  // everything before it is done
+  const auto theirs = open_capture_of(*event_of(event, "event"));
+  if (!theirs || theirs == ours) return;  // everything before it is done
   require(stream != nullptr && !ours, bad_param,
           stream ? "stream is in another capture than the event it is to wait for"
                  : "the default stream cannot join a capture");
-  Stream& waiting = Streams::get(stream, "stream");
-  std::lock_guard lock(waiting.mutex);
-  waiting.recording = theirs;
-  waiting.in_capture = true;
+  const auto waiting = Streams::pin(stream, "stream");
+  std::lock_guard lock(waiting->mutex);
+  require(!waiting->recording, bad_param, "stream was put into a capture by another thread");
+  waiting->recording = theirs;
+  waiting->in_capture = true;
 }
 
 void* Device::create_event(uint32_t flags) {
-  return events().create(no_head, (flags & INFINIRT_EVENT_DISABLE_TIMING) == 0);
+  const bool timed = (flags & INFINIRT_EVENT_DISABLE_TIMING) == 0;
+  return events().create(no_head, std::make_shared<EventState>(timed));
 }
 
 void Device::destroy_event(void* event) { events().destroy(event, "event"); }
 
 void Device::record_event(void* event, void* stream) {
-  Event& recorded = Events::get(event, "event");
+  const Event recorded = event_of(event, "event");
   const auto recording = capture_of(stream);
-  mark(recorded, recording);
-  if (recording)
-    recording->add([event] {
-      if (Events::is_live(event)) mark(Events::get(event, "event"), nullptr);
-    });
+  if (recording) recording->add([recorded] { mark(*recorded, nullptr); });
+  mark(*recorded, recording);
 }
 
 bool Device::event_complete(void* event) {
-  Event& asked = Events::get(event, "event");
-  std::lock_guard lock(asked.mutex);
-  require(!asked.recording || asked.recording->ended(), bad_param,
+  require(open_capture_of(*event_of(event, "event")) == nullptr, bad_param,
           "event was recorded in a capture that has not ended");
   return true;
 }
@@ -119,11 +123,11 @@ void Device::synchronize_event(void* event) { event_complete(event); }
 float Device::elapsed_milliseconds(void* start, void* end) {
   using Time = std::chrono::steady_clock::time_point;
   const auto time_of = [](void* handle, const char* name) -> Time {
-    Event& event = Events::get(handle, name);
-    std::lock_guard lock(event.mutex);
-    require(event.timed, bad_param, name, " was created with DISABLE_TIMING and has no time");
-    require(event.recorded, bad_param, name, " has not been recorded");
-    return event.time;
+    const Event event = event_of(handle, name);
+    std::lock_guard lock(event->mutex);
+    require(event->timed, bad_param, name, " was created with DISABLE_TIMING and has no time");
+    require(event->recorded, bad_param, name, " has not been recorded");
+    return event->time;
   };
   const Time from = time_of(start, "start"), to = time_of(end, "end");
   return std::chrono::duration<float, std::milli>(to - from).count();
@@ -140,7 +144,7 @@ void* Device::allocate_async(size_t bytes, void* stream) {
 
 void Device::free_async(void* p, void* stream) {
   if (const auto recording = capture_of(stream))
-    recording->keep_until_destroyed(p);
+    recording->take(p);
   else
     deallocate(p);
 }
@@ -162,38 +166,48 @@ void Device::set_async(void* p, int value, size_t bytes, void* stream) {
 
 void Device::begin_capture(void* stream, infinirtStreamCaptureMode_t) {
   require(stream != nullptr, bad_param, "the default stream (NULL) cannot be captured");
-  require(capture_of(stream) == nullptr, bad_param, "stream is being captured already");
-  Stream& captured = Streams::get(stream, "stream");
-  std::lock_guard lock(captured.mutex);
-  captured.recording = std::make_shared<Recording>();
-  captured.is_origin = true;
-  captured.in_capture = true;
+  const auto captured = Streams::pin(stream, "stream");
+  require(captured->capture() == nullptr, bad_param, "stream is being captured already");
+  auto recording = std::make_shared<Recording>();
+  std::lock_guard lock(captured->mutex);
+  require(!captured->recording, bad_param, "stream was put into a capture by another thread");
+  captured->recording = std::move(recording);
+  captured->is_origin = true;
+  captured->in_capture = true;
 }
 
 void* Device::end_capture(void* stream) {
-  const auto recording = capture_of(stream);
-  require(recording != nullptr, bad_param, "stream is not being captured");
-  Stream& captured = Streams::get(stream, "stream");
-  std::lock_guard lock(captured.mutex);
-  require(captured.is_origin, bad_param, "stream joined this capture; end it where it was begun");
-  void* graph = graphs().create(no_head, recording);
-  recording->end();
-  captured.recording.reset();
-  captured.is_origin = false;
-  captured.in_capture = false;
+  require(stream != nullptr, bad_param, "the default stream (NULL) is never captured");
+  const auto captured = Streams::pin(stream, "stream");
+  std::lock_guard lock(captured->mutex);
+  const auto recording = captured->recording;
+  using State = Recording::State;
+  require(recording && recording->state() != State::ended, bad_param,
+          "stream is not being captured");
+  const bool lost = recording->state() == State::lost;
+  require(lost || captured->is_origin, bad_param,
+          "stream joined this capture; end it where it was begun");
+  void* graph = lost ? nullptr : graphs().create(no_head, recording);
+  if (!lost) recording->end();
+  captured->recording.reset();
+  captured->is_origin = false;
+  captured->in_capture = false;
+  require(!lost, bad_param,
+          "the capture is lost, because the stream it was begun on was destroyed");
   return graph;
 }
 
 void Device::destroy_graph(void* graph) { graphs().destroy(graph, "graph"); }
 
 void* Device::instantiate_graph(void* graph) {
-  return graph_execs().create(no_head, Graphs::get(graph, "graph"));
+  const Graph recording = *Graphs::pin(graph, "graph");
+  return graph_execs().create(no_head, recording);
 }
 
 void Device::destroy_graph_exec(void* exec) { graph_execs().destroy(exec, "exec"); }
 
 void Device::launch_graph(void* exec, void* stream) {
-  const Graph graph = GraphExecs::get(exec, "exec");
+  const Graph graph = *GraphExecs::pin(exec, "exec");
   if (const auto recording = capture_of(stream))
     recording->add([graph] { graph->replay(); });
   else

@@ -4,10 +4,11 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
-#include <mutex>
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/lazy.h"
+#include "base/mutex.h"
 
 namespace infini::cpu {
 namespace {
@@ -15,13 +16,13 @@ namespace {
 constexpr size_t huge_page = size_t{2} << 20;
 
 struct Blocks {
-  std::mutex mutex;
+  Mutex mutex;
   std::unordered_set<void*> live;
 };
 
 Blocks& blocks() {
-  static auto* all = new Blocks;
-  return *all;
+  static constinit Lazy<Blocks> all;
+  return all.get();
 }
 
 void* raw_allocate(size_t bytes) {
@@ -49,13 +50,17 @@ void* allocate(size_t bytes) {
   return p;
 }
 
+void disown(void* p) {
+  std::lock_guard lock(blocks().mutex);
+  require(blocks().live.erase(p) == 1, INFINI_STATUS_BAD_PARAM, "p (", p,
+          ") is not memory of this device: freed already, or allocated elsewhere");
+}
+
+void free_disowned(void* p) noexcept { std::free(p); }
+
 void deallocate(void* p) {
-  {
-    std::lock_guard lock(blocks().mutex);
-    require(blocks().live.erase(p) == 1, INFINI_STATUS_BAD_PARAM, "p (", p,
-            ") is not memory of this device: freed already, or allocated elsewhere");
-  }
-  std::free(p);
+  disown(p);
+  free_disowned(p);
 }
 
 }  // namespace infini::cpu

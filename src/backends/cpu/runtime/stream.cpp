@@ -2,17 +2,39 @@
 #include "backends/cpu/runtime/stream.h"
 
 #include "backends/cpu/runtime/memory.h"
+#include "base/lazy.h"
 
 namespace infini::cpu {
 
+void Recording::require_open() const {
+  require(state_ == State::open, INFINI_STATUS_BAD_PARAM,
+          "the capture that stream took part in has ended meanwhile");
+}
+
 void Recording::add(Work work) {
   std::lock_guard lock(mutex_);
+  require_open();
   work_.push_back(std::move(work));
 }
 
-void Recording::keep_until_destroyed(void* block) {
+void Recording::take(void* block) {
   std::lock_guard lock(mutex_);
+  require_open();
+  blocks_.reserve(blocks_.size() + 1);  // nothing may fail once the block is ours
+  disown(block);
   blocks_.push_back(block);
+}
+
+void Recording::end() {
+  std::lock_guard lock(mutex_);
+  state_ = State::ended;
+}
+
+void Recording::lose() noexcept {
+  std::vector<Work> dropped;  // destroyed after the lock is gone
+  std::lock_guard lock(mutex_);
+  state_ = State::lost;
+  dropped.swap(work_);
 }
 
 void Recording::replay() const {
@@ -20,18 +42,22 @@ void Recording::replay() const {
 }
 
 Recording::~Recording() {
-  for (void* block : blocks_) {
-    try {
-      deallocate(block);
-    } catch (...) {  // freed by its user meanwhile; nothing is left to do
-    }
-  }
+  for (void* block : blocks_) free_disowned(block);
+}
+
+Stream::~Stream() {
+  if (is_origin) recording->lose();
 }
 
 std::shared_ptr<Recording> Stream::capture() {
   if (!in_capture.load(std::memory_order_acquire)) return nullptr;
   std::lock_guard lock(mutex);
-  if (recording && recording->ended()) {  // a joined stream leaves when the origin ends
+  if (!recording) return nullptr;
+  require(
+      recording->state() != Recording::State::lost, INFINI_STATUS_BAD_PARAM,
+      "the capture that stream joined is lost, because the stream it was begun on was destroyed; "
+      "end it on this stream, too, before using it again");
+  if (recording->state() == Recording::State::ended) {  // a joined stream leaves with the origin
     recording.reset();
     in_capture = false;
   }
@@ -41,8 +67,8 @@ std::shared_ptr<Recording> Stream::capture() {
 namespace {
 template <class Table>
 Table& table() {
-  static auto* all = new Table;
-  return *all;
+  static constinit Lazy<Table> all;
+  return all.get();
 }
 }  // namespace
 
