@@ -19,4 +19,20 @@ infiniStatus_t at_boundary(Body&& body) noexcept {
   }
 }
 
+// The pointer through which a call gives what it makes: null until there is something, so that a client
+// which looks past a failure finds nothing instead of garbage.
+template <class Object>
+void require_out(Object** out, const char* argument) {
+  require_pointer(out, argument);
+  *out = nullptr;
+}
+
+// Destroying nothing is no mistake.
+template <class Destroy>
+infiniStatus_t destroy_unless_null(void* object, Destroy&& destroy) noexcept {
+  return at_boundary([&] {
+    if (object != nullptr) destroy();
+  });
+}
+
 }  // namespace infini

@@ -31,7 +31,7 @@ infiniStatus_t infiniopCreateGemmDescriptorWithOptions(infiniopHandle_t handle,
                                                        infiniopTensorDescriptor_t b,
                                                        const infiniopGemmOptions_t* options) {
   return at_boundary([&] {
-    require_pointer(desc, "desc");
+    require_out(desc, "desc");
     GemmOptions chosen = default_gemm_options();
     if (options != nullptr) {
       require(options->size >= sizeof *options, INFINI_STATUS_BAD_PARAM, "options->size is ",
@@ -59,5 +59,5 @@ infiniStatus_t infiniopGemm(infiniopGemmDescriptor_t desc, void* workspace, size
 }
 
 infiniStatus_t infiniopDestroyGemmDescriptor(infiniopGemmDescriptor_t desc) {
-  return at_boundary([&] { gemms().destroy(desc, "desc"); });
+  return destroy_unless_null(desc, [&] { gemms().destroy(desc, "desc"); });
 }

@@ -36,7 +36,7 @@ std::pair<infiniDevice_t, int> device_of_operator(const InfiniopDescriptor* desc
 
 infiniStatus_t infiniopCreateHandle(infiniopHandle_t* handle) {
   return at_boundary([&] {
-    require_pointer(handle, "handle");
+    require_out(handle, "handle");
     *handle = create_handle(current_device());
   });
 }
@@ -44,13 +44,13 @@ infiniStatus_t infiniopCreateHandle(infiniopHandle_t* handle) {
 infiniStatus_t infiniopCreateHandleForDevice(infiniopHandle_t* handle, infiniDevice_t device,
                                              int device_id) {
   return at_boundary([&] {
-    require_pointer(handle, "handle");
+    require_out(handle, "handle");
     *handle = create_handle(open_device(device, device_id));
   });
 }
 
 infiniStatus_t infiniopDestroyHandle(infiniopHandle_t handle) {
-  return at_boundary([&] { handles().destroy(handle, "handle"); });
+  return destroy_unless_null(handle, [&] { handles().destroy(handle, "handle"); });
 }
 
 infiniStatus_t infiniopGetDescriptorDeviceType(const InfiniopDescriptor* desc,

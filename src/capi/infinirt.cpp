@@ -18,11 +18,11 @@ Device& here() {
   return device;
 }
 
-// `out` receives what `make` returns, only when it returns.
-template <class Handle, class Make>
-infiniStatus_t create(Handle* out, const char* argument, Make make) {
+// `out` receives what `make` returns, null when it fails.
+template <class Make>
+infiniStatus_t create(void** out, const char* argument, Make make) {
   return at_boundary([&] {
-    require_pointer(out, argument);
+    require_out(out, argument);
     *out = make(here());
   });
 }
@@ -136,7 +136,7 @@ infiniStatus_t infinirtStreamCreate(infinirtStream_t* stream) {
 }
 
 infiniStatus_t infinirtStreamDestroy(infinirtStream_t stream) {
-  return with(stream, "stream", [=](Device& device) { device.destroy_stream(stream); });
+  return destroy_unless_null(stream, [=] { here().destroy_stream(stream); });
 }
 
 infiniStatus_t infinirtStreamSynchronize(infinirtStream_t stream) {
@@ -176,7 +176,7 @@ infiniStatus_t infinirtEventSynchronize(infinirtEvent_t event) {
 }
 
 infiniStatus_t infinirtEventDestroy(infinirtEvent_t event) {
-  return with(event, "event", [=](Device& device) { device.destroy_event(event); });
+  return destroy_unless_null(event, [=] { here().destroy_event(event); });
 }
 
 infiniStatus_t infinirtEventElapsedTime(float* milliseconds, infinirtEvent_t start,
@@ -264,7 +264,7 @@ infiniStatus_t infinirtStreamEndCapture(infinirtStream_t stream, infinirtGraph_t
 }
 
 infiniStatus_t infinirtGraphDestroy(infinirtGraph_t graph) {
-  return with(graph, "graph", [=](Device& device) { device.destroy_graph(graph); });
+  return destroy_unless_null(graph, [=] { here().destroy_graph(graph); });
 }
 
 infiniStatus_t infinirtGraphInstantiate(infinirtGraphExec_t* exec, infinirtGraph_t graph,
@@ -283,7 +283,7 @@ infiniStatus_t infinirtGraphInstantiate(infinirtGraphExec_t* exec, infinirtGraph
 }
 
 infiniStatus_t infinirtGraphExecDestroy(infinirtGraphExec_t exec) {
-  return with(exec, "exec", [=](Device& device) { device.destroy_graph_exec(exec); });
+  return destroy_unless_null(exec, [=] { here().destroy_graph_exec(exec); });
 }
 
 infiniStatus_t infinirtGraphLaunch(infinirtGraphExec_t exec, infinirtStream_t stream) {

@@ -22,7 +22,7 @@ infiniStatus_t infiniopCreateRearrangeDescriptor(infiniopHandle_t handle,
                                                  infiniopTensorDescriptor_t dst,
                                                  infiniopTensorDescriptor_t src) {
   return at_boundary([&] {
-    require_pointer(desc, "desc");
+    require_out(desc, "desc");
     *desc = create_descriptor(
         rearranges(), Rearrange(device_of(handle), layout_of(dst, "dst"), layout_of(src, "src")));
   });
@@ -34,5 +34,5 @@ infiniStatus_t infiniopRearrange(infiniopRearrangeDescriptor_t desc, void* dst, 
 }
 
 infiniStatus_t infiniopDestroyRearrangeDescriptor(infiniopRearrangeDescriptor_t desc) {
-  return at_boundary([&] { rearranges().destroy(desc, "desc"); });
+  return destroy_unless_null(desc, [&] { rearranges().destroy(desc, "desc"); });
 }

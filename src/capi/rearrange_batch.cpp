@@ -31,7 +31,7 @@ infiniStatus_t infiniopCreateRearrangeBatchDescriptor(infiniopHandle_t handle,
                                                       const infiniopTensorDescriptor_t* dst,
                                                       const infiniopTensorDescriptor_t* src) {
   return at_boundary([&] {
-    require_pointer(desc, "desc");
+    require_out(desc, "desc");
     *desc = create_descriptor(batches(),
                               RearrangeBatch(device_of(handle), layouts_of(dst, layouts, "dst"),
                                              layouts_of(src, layouts, "src")));
@@ -44,5 +44,5 @@ infiniStatus_t infiniopRearrangeBatch(infiniopRearrangeBatchDescriptor_t desc, s
 }
 
 infiniStatus_t infiniopDestroyRearrangeBatchDescriptor(infiniopRearrangeBatchDescriptor_t desc) {
-  return at_boundary([&] { batches().destroy(desc, "desc"); });
+  return destroy_unless_null(desc, [&] { batches().destroy(desc, "desc"); });
 }

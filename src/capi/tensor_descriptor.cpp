@@ -39,12 +39,12 @@ infiniStatus_t infiniopCreateTensorDescriptor(infiniopTensorDescriptor_t* desc, 
                                               const size_t* shape, const ptrdiff_t* strides,
                                               infiniDtype_t dtype) {
   return at_boundary([&] {
-    require_pointer(desc, "desc");
+    require_out(desc, "desc");
     *desc = descriptors().create([](InfiniopTensorDescriptor&) {},
                                  make_layout(dtype, ndim, shape, strides));
   });
 }
 
 infiniStatus_t infiniopDestroyTensorDescriptor(infiniopTensorDescriptor_t desc) {
-  return at_boundary([&] { descriptors().destroy(desc, "desc"); });
+  return destroy_unless_null(desc, [&] { descriptors().destroy(desc, "desc"); });
 }
