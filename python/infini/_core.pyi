@@ -1,17 +1,27 @@
 # The types of the extension. tests/test_types.py holds it against what the extension has.
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import EllipsisType, TracebackType
-from typing import Any, Protocol, SupportsIndex, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, SupportsComplex, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, overload
 
 import numpy as _numpy
+from typing_extensions import Buffer as _Buffer  # type checkers bring it
+
+from ._dtype import DType as _DType
 
 class _DLPack(Protocol):
     def __dlpack__(self) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
-# NumPy, PyTorch, CuPy and JAX arrays, infini.Tensor; or anything with the buffer protocol.
-Array: TypeAlias = _DLPack | bytes | bytearray | memoryview
+class _Interface(Protocol):
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
+# NumPy, PyTorch, CuPy and JAX arrays, infini.Tensor; anything with the buffer protocol (bytes, array.array, mmap, ...);
+# and what NumPy takes by its array interface (Pillow's images).
+Array: TypeAlias = _DLPack | _Buffer | _Interface
 _A = TypeVar("_A", bound=Array)
+_Out = TypeVar("_Out", bound=Array)
+_Number: TypeAlias = SupportsIndex | SupportsFloat | SupportsComplex
 _Key: TypeAlias = SupportsIndex | slice | EllipsisType | None
 
 __version__: str
@@ -35,18 +45,30 @@ def copy(dst: _A, src: Array) -> _A:
 
     src is broadcast as NumPy does; both must have one dtype. Where they overlap, src is read first."""
 
-def contiguous(x: _A) -> _A:
-    """x itself when it is row-major without gaps, else a copy that is, of the same framework."""
+@overload
+def contiguous(x: _A, *, out: None = None) -> _A:
+    """x itself when it is row-major without gaps, else a copy that is, of the same framework.
+
+    With `out`: always a copy there, whatever its strides, and `out` is returned."""
 
 @overload
-def permute(x: _A, dims: Sequence[SupportsIndex], /) -> _A:
-    """A contiguous copy of x with its dims in the order `dims`, of the same framework."""
+def contiguous(x: Array, *, out: _Out) -> _Out: ...
+@overload
+def permute(x: _A, dims: Sequence[SupportsIndex], /, *, out: None = None) -> _A:
+    """A contiguous copy of x with its dims in the order `dims`, of the same framework; or `out`, filled with it."""
 
 @overload
-def permute(x: _A, *dims: SupportsIndex) -> _A: ...
-def transpose(x: _A, dim0: int = -2, dim1: int = -1) -> _A:
-    """A contiguous copy of x with two dims exchanged, of the same framework."""
+def permute(x: _A, *dims: SupportsIndex, out: None = None) -> _A: ...
+@overload
+def permute(x: Array, dims: Sequence[SupportsIndex], /, *, out: _Out) -> _Out: ...
+@overload
+def permute(x: Array, *dims: SupportsIndex, out: _Out) -> _Out: ...
+@overload
+def transpose(x: _A, dim0: int = -2, dim1: int = -1, *, out: None = None) -> _A:
+    """A contiguous copy of x with two dims exchanged, of the same framework; or `out`, filled with it."""
 
+@overload
+def transpose(x: Array, dim0: int = -2, dim1: int = -1, *, out: _Out) -> _Out: ...
 @overload
 def matmul(a: _A, b: Array, out: None = None, *, alpha: float = 1.0, beta: float = 0.0) -> _A:
     """alpha·a·b (+ beta·out) over any number of broadcast batch dims, for f16, bf16, f32 and f64.
@@ -55,8 +77,10 @@ def matmul(a: _A, b: Array, out: None = None, *, alpha: float = 1.0, beta: float
 
 @overload
 def matmul(a: Array, b: Array, out: _A, *, alpha: float = 1.0, beta: float = 0.0) -> _A: ...
-def _walk(x: _A, axes: tuple[tuple[int, int, int], ...], shape: tuple[int, ...]) -> _A:
-    """For rearrange: the axes (dim, extent, scale) of x one inside the other, as an array of `shape`."""
+def _walk(
+    x: Any, axes: tuple[tuple[int, int, int, int, int], ...], shape: tuple[int, ...], out: Any = None
+) -> Any:
+    """For rearrange: the axes (dim, extent, scale) of x, each with its dim and scale in an array of `shape`."""
 
 def explain(dst: Array, src: Array) -> str:
     """How copy(dst, src) would be done, in one line."""
@@ -97,6 +121,10 @@ class Tensor:
         shape: int | Sequence[int], dtype: Any = "f32", device: str = "cpu", pin_memory: bool = False
     ) -> Tensor: ...
     @staticmethod
+    def full(shape: int | Sequence[int], value: _Number, dtype: Any = "f32", device: str = "cpu") -> Tensor: ...
+    @staticmethod
+    def _from_bytes(elements: bytes, shape: tuple[int, ...], dtype: _DType, device: str) -> Tensor: ...
+    @staticmethod
     def from_array(x: Array, device: str | None = None) -> Tensor:
         """A tensor over x's own memory, which it keeps alive; a copy when `device` is another one."""
 
@@ -107,7 +135,7 @@ class Tensor:
         """In elements, not bytes."""
 
     @property
-    def dtype(self) -> str:
+    def dtype(self) -> _DType:
         """"f32", "bf16", ..."""
 
     @property
@@ -136,6 +164,23 @@ class Tensor:
     def item(self) -> Any:
         """The only element, as a Python number."""
 
+    def tolist(self) -> Any:
+        """The elements as lists of Python numbers; without dims a number."""
+
+    def fill_(self, value: _Number) -> Tensor:
+        """Gives every element this value; returns itself."""
+
+    def __bool__(self) -> bool: ...
+    def __float__(self) -> float: ...
+    def __int__(self) -> int: ...
+    def __complex__(self) -> complex: ...
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
+        """By elements, as NumPy, which it needs."""
+
+    def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
+    def __hash__(self) -> int: ...
+    def __contains__(self, value: object) -> bool: ...
+    def __iter__(self) -> Iterator[Tensor]: ...
     @overload
     def permute(self, dims: Sequence[SupportsIndex], /) -> Tensor:
         """A view with the dims in another order."""
@@ -155,6 +200,12 @@ class Tensor:
 
     @overload
     def view(self, *shape: SupportsIndex) -> Tensor: ...
+    @overload
+    def reshape(self, shape: Sequence[SupportsIndex], /) -> Tensor:
+        """Another name of view."""
+
+    @overload
+    def reshape(self, *shape: SupportsIndex) -> Tensor: ...
     def narrow(self, dim: int, start: int, length: int) -> Tensor:
         """A view of some elements of one dim."""
 
@@ -173,7 +224,7 @@ class Tensor:
     def __getitem__(self, key: _Key | tuple[_Key, ...]) -> Tensor:
         """A view, by whole numbers, slices with any step, ... and None."""
 
-    def __setitem__(self, key: _Key | tuple[_Key, ...], value: Array) -> None: ...
+    def __setitem__(self, key: _Key | tuple[_Key, ...], value: Array | _Number) -> None: ...
     def contiguous(self) -> Tensor:
         """Itself when it is row-major without gaps, else a copy."""
 
@@ -185,7 +236,7 @@ class Tensor:
 
     def __matmul__(self, other: Array) -> Tensor: ...
     def numpy(self) -> _numpy.ndarray[Any, Any]:
-        """A NumPy array: of the same memory on the CPU, else a copy. bf16 needs ml_dtypes."""
+        """A NumPy array: of the same memory on the CPU, else a copy. bf16 and f8 need ml_dtypes."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> _numpy.ndarray[Any, Any]: ...
     def __dlpack__(
@@ -211,6 +262,7 @@ class Graph:
         """From now on uses the tensor `to` wherever the graph uses `from_` or a view of it."""
 
     def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
 
 class Recording:
     """What infini.record() returns, for a with statement."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 import re
 from typing import NoReturn, SupportsIndex
@@ -13,6 +14,8 @@ _REST = "..."
 
 # An axis of the result before grouping: (dim of x or -1 for a new one, extent, how many of x's elements one step is).
 Axis = tuple[int, int, int]
+# The same with its dim of the result, and how many of the result's elements one step is.
+Placed = tuple[int, int, int, int, int]
 
 
 def _fail(pattern: str, at: int, why: str) -> NoReturn:
@@ -73,6 +76,11 @@ def _parse(pattern: str) -> tuple[list[list[str]], list[list[str]]]:
     if ([_REST] in left) != ([_REST] in right):
         _fail(pattern, pattern.index(_REST), "... stands on one side only")
     return left, right
+
+
+def names(pattern: str, axis: str) -> bool:
+    """Whether the pattern has an axis of this name."""
+    return any(axis in group for side in _parse(pattern) for group in side)
 
 
 def _split(pattern: str, dim: int, extent: int, names: list[str], sizes: dict[str, int]) -> None:
@@ -137,24 +145,27 @@ def whole_sizes(given: dict[str, SupportsIndex]) -> tuple[tuple[str, int], ...]:
 
 
 @functools.lru_cache(maxsize=4096)
-def resolve(pattern: str, shape: tuple[int, ...], given: tuple[tuple[str, int], ...]) -> tuple[tuple[Axis, ...], tuple[int, ...]]:
+def resolve(
+    pattern: str, shape: tuple[int, ...], given: tuple[tuple[str, int], ...]
+) -> tuple[tuple[Placed, ...], tuple[int, ...]]:
     """The axes to walk, outermost first, and the shape of the result."""
     left, right = _parse(pattern)
     sizes = dict(given)
     axes, rest_axes = _axes_of(pattern, left, shape, sizes)
     _require_all_used(pattern, right, axes, sizes)
-    walk: list[Axis] = []
+    walk: list[Placed] = []
     result: list[int] = []
     for names in right:
         if names == [_REST]:
-            walk += rest_axes
-            result += [extent for _, extent, _ in rest_axes]
+            for axis in rest_axes:
+                walk.append((*axis, len(result), 1))
+                result.append(axis[1])
             continue
-        product = 1
         for name in names:
             if name not in sizes:
                 raise InvalidValue(f"pattern {pattern!r}: {name} is new on the right; give its size")
-            walk.append(axes.get(name, (-1, sizes[name], 0)))
-            product *= sizes[name]
-        result.append(product)
+        for i, name in enumerate(names):
+            inner = math.prod(sizes[later] for later in names[i + 1 :])
+            walk.append((*axes.get(name, (-1, sizes[name], 0)), len(result), inner))
+        result.append(math.prod(sizes[name] for name in names))
     return tuple(walk), tuple(result)

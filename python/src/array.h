@@ -39,6 +39,7 @@ struct Framework {
 };
 // Throws TypeError for objects that are no arrays; `name` is the argument's.
 const Framework& framework_of(nb::handle object, const char* name);
+bool is_array(nb::handle object);
 
 // What one element is: a number as DLPack names it, or something that only NumPy knows (dates,
 // strings, records), which can be copied to its like.

@@ -8,7 +8,15 @@
 namespace infini::python::dlpack {
 
 enum DeviceType : int32_t { cpu = 1, cuda = 2, cuda_host = 3, rocm = 10, cuda_managed = 13 };
-enum TypeCode : uint8_t { int_ = 0, uint = 1, floating = 2, bfloat = 4, complex = 5, boolean = 6 };
+enum TypeCode : uint8_t {
+  int_ = 0,
+  uint = 1,
+  floating = 2,
+  bfloat = 4,
+  complex = 5,
+  boolean = 6,
+  float8_e4m3fn = 10
+};
 
 struct Device {
   int32_t type, id;

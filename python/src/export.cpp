@@ -31,10 +31,6 @@ Managed* export_tensor(const Tensor& tensor) {
   made->shape.assign(tensor->shape().begin(), tensor->shape().end());
   made->strides.assign(tensor->strides().begin(), tensor->strides().end());
   const Element element = element_of(tensor->dtype());
-  if (element.code == 255) {
-    PyErr_SetString(PyExc_BufferError, "DLPack has several f8 formats, infini one: view it as u8");
-    nb::raise_python_error();
-  }
   made->managed.tensor = {made->tensor->data(),
                           dlpack_place(tensor->device()),
                           static_cast<int32_t>(made->shape.size()),
@@ -185,13 +181,18 @@ nb::object to_numpy(nb::handle self) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   const bool is_here = from.tensor->device() == Device::cpu();
   PyTensor host{from.tensor->to(Device::cpu()), !is_here || from.writable};
-  if (host.tensor->dtype() != DataType::BF16)
+  const DataType dtype = host.tensor->dtype();
+  if (buffer_format(dtype))
     return numpy.attr("asarray")(is_here ? nb::borrow(self) : nb::cast(host));
+  const char* name = dtype == DataType::BF16 ? "bfloat16" : "float8_e4m3fn";
+  if (dtype != DataType::BF16 && dtype != DataType::F8)
+    fail_type("NumPy has no dtype for ", infinicore::toString(dtype), ": use tolist()");
+  const nb::object known = nb::module_::import_("ml_dtypes").attr(name);
   Tensor& tensor = host.tensor;
   host.tensor = Tensor::strided_from_blob(tensor->data(), tensor->shape(), tensor->strides(),
-                                          DataType::U16, Device::cpu(), [held = tensor](void*) {});
-  const nb::object bfloat16 = nb::module_::import_("ml_dtypes").attr("bfloat16");
-  return numpy.attr("asarray")(nb::cast(host)).attr("view")(bfloat16);
+                                          dtype == DataType::F8 ? DataType::U8 : DataType::U16,
+                                          Device::cpu(), [held = tensor](void*) {});
+  return numpy.attr("asarray")(nb::cast(host)).attr("view")(known);
 }
 
 }  // namespace infini::python

@@ -80,4 +80,11 @@ const Framework& framework_of(nb::handle object, const char* name) {
   return *(last = (known[object.type().ptr()] = std::move(made)).get());
 }
 
+bool is_array(nb::handle object) try {
+  framework_of(object, "");
+  return true;
+} catch (const infinicore::Error&) {
+  return false;
+}
+
 }  // namespace infini::python

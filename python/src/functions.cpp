@@ -25,6 +25,15 @@ void require_writable(const Array& array, const char* name) {
   if (!array.writable) fail_value(name, " is read-only");
 }
 
+void require_shape(const Array& out, const int64_t* shape, int rank) {
+  if (out.rank == rank && std::equal(shape, shape + rank, out.shape)) return;
+  const auto text = [](const int64_t* extents, int count) {
+    return nb::cast<std::string>(nb::str(to_tuple(extents, count)));
+  };
+  fail(INFINI_STATUS_BAD_TENSOR_SHAPE, "out has the shape ", text(out.shape, out.rank),
+       "; the result has ", text(shape, rank));
+}
+
 // The array with its dims in another order.
 void reorder(Array& array, const Shape& order) {
   if (order.size() != static_cast<size_t>(array.rank))
@@ -42,38 +51,47 @@ void reorder(Array& array, const Shape& order) {
   if (array.own) array.own = array.own->permute(order);
 }
 
-nb::object fresh_copy(const Array& src, Call& call) {
-  Fresh dst = make_fresh(src, src.shape, src.rank, call);
-  copy_arrays(dst.array, src, call);
-  return dst.take();
+// The elements of src in a new array, or in `out`, which then has src's shape.
+nb::object delivered(const Array& src, nb::object out, Call& call) {
+  if (out.is_none()) {
+    Fresh dst = make_fresh(src, src.shape, src.rank, call);
+    copy_arrays(dst.array, src, call);
+    return dst.take();
+  }
+  const Array dst = read_array(out, "out", call);
+  require_shape(dst, src.shape, src.rank);
+  copy_arrays(dst, src, call, "out");
+  note_written(dst);
+  return out;
 }
 
-nb::object contiguous(nb::object x) {
+nb::object contiguous(nb::object x, nb::object out) {
   Call call;
   Array src = read_array(x, "x", call);
-  if (src.is_contiguous()) return x;
-  return fresh_copy(src, call);
+  if (out.is_none() && src.is_contiguous()) return x;
+  return delivered(src, std::move(out), call);
 }
 
-nb::object permute_all(nb::handle x, const nb::args& dims) {
+nb::object permute_all(nb::handle x, const nb::args& dims, nb::object out) {
   Call call;
   Array src = read_array(x, "x", call);
   reorder(src, parse_order(parse_numbers(dims, "dims"), src.rank));
-  return fresh_copy(src, call);
+  return delivered(src, std::move(out), call);
 }
 
-nb::object transpose(nb::handle x, int64_t dim0, int64_t dim1) {
+nb::object transpose(nb::handle x, int64_t dim0, int64_t dim1, nb::object out) {
   Call call;
   Array src = read_array(x, "x", call);
   Shape order(static_cast<size_t>(src.rank));
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::swap(order[parse_dim(dim0, src.rank)], order[parse_dim(dim1, src.rank)]);
   reorder(src, order);
-  return fresh_copy(src, call);
+  return delivered(src, std::move(out), call);
 }
 
 // `array` as the axes (dim or -1, extent, scale) describe it: step = scale × that of the dim.
-Array walked(const Array& array, const std::vector<std::array<int64_t, 3>>& axes) {
+using Axis = std::array<int64_t, 3>;
+Array walked(const Array& array, const std::vector<Axis>& axes) {
   if (axes.size() > max_rank)
     fail_value("the pattern has ", axes.size(), " axes; at most ", max_rank, " are possible");
   Array walk = array;
@@ -96,29 +114,32 @@ Array walked(const Array& array, const std::vector<std::array<int64_t, 3>>& axes
   return walk;
 }
 
-nb::object walk(nb::handle x, nb::handle axes, nb::handle shape) {
+// Each of `axes` is (dim of x or -1, extent, scale, dim of the result, scale there).
+nb::object walk(nb::handle x, nb::handle axes, nb::handle shape, nb::object out) {
   Call call;
   const Array src = read_array(x, "x", call);
-  std::vector<std::array<int64_t, 3>> order;
+  std::vector<Axis> from, to;
   for (nb::handle axis : nb::borrow(axes)) {
-    const std::vector<int64_t> numbers = parse_numbers(axis, "axes");
-    if (numbers.size() != 3) fail_value("an axis is three numbers: dim, extent and scale");
-    order.push_back({numbers[0], numbers[1], numbers[2]});
+    const std::vector<int64_t> n = parse_numbers(axis, "axes");
+    if (n.size() != 5) fail_value("an axis is five numbers: dim, extent, scale, and where it goes");
+    from.push_back({n[0], n[1], n[2]});
+    to.push_back({n[3], n[1], n[4]});
   }
+  const Array walked_src = walked(src, from);
   const std::vector<int64_t> extents = parse_numbers(shape, "shape");
-  Fresh dst = make_fresh(src, extents.data(), static_cast<int>(extents.size()), call);
-  // The result under the shape of the walk.
-  Array to = dst.array;
-  to.rank = static_cast<int>(order.size());
-  int64_t step = to.itemsize;
-  for (int i = to.rank; i-- > 0; step *= to.shape[i]) {
-    to.shape[i] = order[static_cast<size_t>(i)][1];
-    to.steps[i] = step;
+  const auto rank = static_cast<int>(extents.size());
+  if (!out.is_none()) {
+    const Array dst = read_array(out, "out", call);
+    require_shape(dst, extents.data(), rank);
+    copy_arrays(walked(dst, to), walked_src, call, "out");
+    note_written(dst);
+    return out;
   }
-  if (to.count() != dst.array.count())
-    fail_value("the axes have ", to.count(), " elements, the shape ", dst.array.count());
-  if (to.own) to.own = to.own->view({to.shape, to.shape + to.rank});
-  copy_arrays(to, walked(src, order), call);
+  Fresh dst = make_fresh(src, extents.data(), rank, call);
+  const Array walked_dst = walked(dst.array, to);
+  if (walked_dst.count() != dst.array.count())
+    fail_value("the axes have ", walked_dst.count(), " elements, the shape ", dst.array.count());
+  copy_arrays(walked_dst, walked_src, call);
   return dst.take();
 }
 
@@ -265,10 +286,10 @@ nb::object matmul_fresh(const Array& a, const Array& b, float alpha, Call& call)
 
 }  // namespace
 
-void copy_arrays(const Array& dst, const Array& src, const Call& call) {
-  require_writable(dst, "dst");
+void copy_arrays(const Array& dst, const Array& src, const Call& call, const char* name) {
+  require_writable(dst, name);
   if (!dst.element.same_as(src.element))
-    fail_type("dst is ", dst.element.name(), ", src is ", src.element.name(),
+    fail_type(name, " is ", dst.element.name(), ", src is ", src.element.name(),
               "; infini.copy does not convert");
   if (is_plain(dst, src, call)) return run_prepared_copy(dst, src, stream_for(call, dst.device));
   const StreamScope scope(call);
@@ -303,20 +324,24 @@ void bind_functions(nb::module_& module) {
              "src is broadcast as NumPy does; both must have one dtype. Where they overlap, src is "
              "read first.");
   module.def(
-      "contiguous", &contiguous, "x"_a.none(),
-      "x itself when it is row-major without gaps, else a copy that is, of the same framework.");
-  module.def("permute", &permute_all, "x"_a.none(), "dims"_a,
-             "A contiguous copy of x with its dims in the order `dims`, of the same framework.");
-  module.def("transpose", &transpose, "x"_a.none(), "dim0"_a = -2, "dim1"_a = -1,
-             "A contiguous copy of x with two dims exchanged, of the same framework.");
+      "contiguous", &contiguous, "x"_a.none(), nb::kw_only(), "out"_a = nb::none(),
+      "x itself when it is row-major without gaps, else a copy that is, of the same framework.\n\n"
+      "With `out`: always a copy there, whatever its strides, and `out` is returned.");
+  module.def("permute", &permute_all, "x"_a.none(), "dims"_a, "out"_a = nb::none(),
+             "A contiguous copy of x with its dims in the order `dims`, of the same framework; or "
+             "`out`, filled with it.");
+  module.def("transpose", &transpose, "x"_a.none(), "dim0"_a = -2, "dim1"_a = -1, nb::kw_only(),
+             "out"_a = nb::none(),
+             "A contiguous copy of x with two dims exchanged, of the same framework; or `out`, "
+             "filled with it.");
   module.def("matmul", &matmul, "a"_a.none(), "b"_a.none(), "out"_a = nb::none(), nb::kw_only(),
              "alpha"_a = 1.0, "beta"_a = 0.0,
              "alpha·a·b (+ beta·out) over any number of broadcast batch dims, for f16, bf16, f32 "
              "and f64.\n\n"
              "Any strides; the result is of a's framework, or `out`, which is then returned.");
-  module.def("_walk", &walk, "x"_a.none(), "axes"_a, "shape"_a,
-             "For rearrange: the axes (dim, extent, scale) of x one inside the other, as an array "
-             "of `shape`.");
+  module.def("_walk", &walk, "x"_a.none(), "axes"_a, "shape"_a, "out"_a = nb::none(),
+             "For rearrange: the axes (dim, extent, scale) of x, each with its dim and scale in an "
+             "array of `shape`.");
   module.def("explain", &explain, "dst"_a.none(), "src"_a.none(),
              "How copy(dst, src) would be done, in one line.");
   module.def("_plan", &plan, "dst"_a.none(), "src"_a.none(),

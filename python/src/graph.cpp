@@ -52,18 +52,28 @@ struct PyGraph {
   }
 };
 
+thread_local PyObject* recorded = nullptr;  // owned: the graph that this thread records
+
 struct Recording {
   nb::object graph;
-};
 
-thread_local PyObject* recorded = nullptr;  // owned: the graph that this thread records
+  Recording() = default;
+  Recording(Recording&&) = default;
+  // Thrown away without __exit__: what it recorded can no longer be had.
+  ~Recording() {
+    if (!graph || recorded != graph.ptr()) return;
+    Py_CLEAR(recorded);
+    context::cancelGraphRecording();
+  }
+};
 
 PyGraph* recorded_graph() { return nb::inst_ptr<PyGraph>(nb::handle(recorded)); }
 
 nb::object enter(Recording& self) {
   if (self.graph) fail_value("a recording can be entered once");
+  nb::object graph = nb::cast(PyGraph{});
   context::startGraphRecording();
-  self.graph = nb::cast(PyGraph{});
+  self.graph = std::move(graph);
   recorded = self.graph.inc_ref().ptr();
   return self.graph;
 }
@@ -103,6 +113,16 @@ void run(const PyGraph& self) {
   std::vector<nb::handle> written;
   for (const auto& torch : self.written) written.push_back(torch->alias());
   raise_versions(written);
+}
+
+std::string text(const PyGraph& self) {
+  if (!self.graph) return "<infini.Graph without a finished recording>";
+  const size_t count = self.graph->size();
+  return "<infini.Graph of " + std::to_string(count) + (count == 1 ? " operator>" : " operators>");
+}
+
+void refuse_to_pickle(nb::handle) {
+  fail_type("a graph cannot be copied or pickled: it is bound to its arrays");
 }
 
 void rebind(PyGraph& self, const PyTensor& from, const PyTensor& to) {
@@ -152,7 +172,10 @@ void bind_graph(nb::module_& module) {
           "What runs how, one operator per line.")
       .def("rebind", &rebind, "from_"_a, "to"_a,
            "From now on uses the tensor `to` wherever the graph uses `from_` or a view of it.")
-      .def("__len__", [](const PyGraph& self) { return self.ready()->size(); });
+      .def("__len__", [](const PyGraph& self) { return self.ready()->size(); })
+      .def("__bool__", [](const PyGraph&) { return true; })
+      .def("__repr__", &text)
+      .def("__reduce__", &refuse_to_pickle);
   nb::class_<Recording>(module, "Recording", "What infini.record() returns, for a with statement.")
       .def("__enter__", &enter)
       .def("__exit__", &leave, "type"_a.none(), "value"_a.none(), "traceback"_a.none());

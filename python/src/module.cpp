@@ -57,10 +57,28 @@ void bind_devices(nb::module_& module) {
   module.attr("__version__") = infiniVersionString();
 }
 
+// What nanobind would run for each import.
+int (*bind_all)(PyObject*) = nullptr;
+
+// The exceptions, types and caches of the extension are one set for the process. They belong to the
+// main interpreter; an import after the module was thrown out of sys.modules gets the same ones.
+int execute(PyObject* module) {
+  static PyObject* first = nullptr;
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError, "infini works in the main interpreter only");
+    return -1;
+  }
+  if (first) return PyDict_Merge(PyModule_GetDict(module), PyModule_GetDict(first), 0);
+  if (bind_all(module) != 0) return -1;
+  Py_INCREF(module);
+  first = module;
+  return 0;
+}
+
 }  // namespace
 }  // namespace infini::python
 
-NB_MODULE(_core, module) {
+NB_MODULE(bindings, module) {
   using namespace infini::python;
   nb::set_leak_warnings(false);  // at exit modules may hold arrays that outlive the interpreter
   bind_errors(module);
@@ -68,4 +86,17 @@ NB_MODULE(_core, module) {
   bind_functions(module);
   bind_graph(module);
   bind_devices(module);
+}
+
+// nanobind's module, with `execute` before its own.
+extern "C" NB_EXPORT PyObject* PyInit__core() {
+  using namespace infini::python;
+  PyObject* made = PyInit_bindings();
+  if (made == nullptr || bind_all != nullptr) return made;
+  for (auto* slot = reinterpret_cast<PyModuleDef*>(made)->m_slots; slot->slot != 0; ++slot) {
+    if (slot->slot != Py_mod_exec) continue;
+    bind_all = reinterpret_cast<int (*)(PyObject*)>(slot->value);
+    slot->value = reinterpret_cast<void*>(execute);
+  }
+  return made;
 }

@@ -15,29 +15,31 @@ using infinicore::Device;
 struct Name {
   DataType dtype;
   const char* common;  // NumPy's and PyTorch's
+  const char* brief;   // NumPy's, which counts bytes
   uint8_t code;        // DLPack's
   int bits;
   const char* format;  // the buffer protocol's, where it has one
 };
 constexpr Name table[] = {
-    {DataType::F32, "float32", dlpack::floating, 32, "f"},
-    {DataType::F16, "float16", dlpack::floating, 16, "e"},
-    {DataType::BF16, "bfloat16", dlpack::bfloat, 16, nullptr},
-    {DataType::F64, "float64", dlpack::floating, 64, "d"},
-    {DataType::U8, "uint8", dlpack::uint, 8, "B"},
-    {DataType::U16, "uint16", dlpack::uint, 16, "H"},
-    {DataType::U32, "uint32", dlpack::uint, 32, "I"},
-    {DataType::U64, "uint64", dlpack::uint, 64, "Q"},
-    {DataType::I8, "int8", dlpack::int_, 8, "b"},
-    {DataType::I16, "int16", dlpack::int_, 16, "h"},
-    {DataType::I32, "int32", dlpack::int_, 32, "i"},
-    {DataType::I64, "int64", dlpack::int_, 64, "q"},
-    {DataType::BOOL, "bool", dlpack::boolean, 8, "?"},
-    {DataType::C64, "complex64", dlpack::complex, 64, "Zf"},
-    {DataType::C128, "complex128", dlpack::complex, 128, "Zd"},
-    {DataType::C32, "complex32", dlpack::complex, 32, nullptr},
-    {DataType::C16, "complex16", dlpack::complex, 16, nullptr},
-    {DataType::BYTE, "byte", dlpack::uint, 8, "B"},
+    {DataType::F32, "float32", "f4", dlpack::floating, 32, "f"},
+    {DataType::F16, "float16", "f2", dlpack::floating, 16, "e"},
+    {DataType::BF16, "bfloat16", nullptr, dlpack::bfloat, 16, nullptr},
+    {DataType::F64, "float64", "f8", dlpack::floating, 64, "d"},
+    {DataType::U8, "uint8", "u1", dlpack::uint, 8, "B"},
+    {DataType::U16, "uint16", "u2", dlpack::uint, 16, "H"},
+    {DataType::U32, "uint32", "u4", dlpack::uint, 32, "I"},
+    {DataType::U64, "uint64", "u8", dlpack::uint, 64, "Q"},
+    {DataType::I8, "int8", "i1", dlpack::int_, 8, "b"},
+    {DataType::I16, "int16", "i2", dlpack::int_, 16, "h"},
+    {DataType::I32, "int32", "i4", dlpack::int_, 32, "i"},
+    {DataType::I64, "int64", "i8", dlpack::int_, 64, "q"},
+    {DataType::BOOL, "bool", "b1", dlpack::boolean, 8, "?"},
+    {DataType::C64, "complex64", "c8", dlpack::complex, 64, "Zf"},
+    {DataType::C128, "complex128", "c16", dlpack::complex, 128, "Zd"},
+    {DataType::C32, "complex32", nullptr, dlpack::complex, 32, nullptr},
+    {DataType::C16, "complex16", nullptr, dlpack::complex, 16, nullptr},
+    {DataType::F8, "float8_e4m3fn", nullptr, dlpack::float8_e4m3fn, 8, nullptr},
+    {DataType::BYTE, "uint8", nullptr, dlpack::uint, 8, "B"},
 };
 
 const Name* find(DataType dtype) {
@@ -46,13 +48,41 @@ const Name* find(DataType dtype) {
   return nullptr;
 }
 
+// infini._dtype.DType
+nb::handle own_names() {
+  static const nb::handle type =
+      nb::getattr(nb::module_::import_("infini._dtype"), "DType").release();
+  return type;
+}
+
 // "float32" of numpy.float32, numpy.dtype("float32"), torch.float32, "f32" and "float32".
 std::string dtype_text(nb::handle object) {
   if (nb::isinstance<nb::str>(object)) return nb::cast<std::string>(object);
+  if (nb::hasattr(object, "byteorder") && nb::str(object.attr("byteorder")).equal(nb::str(">")))
+    fail_type("dtype is ", nb::cast<std::string>(nb::str(object)), ", of the other byte order");
   for (const char* attribute : {"name", "__name__"})
-    if (nb::hasattr(object, attribute)) return nb::cast<std::string>(object.attr(attribute));
+    if (nb::hasattr(object, attribute))
+      return nb::cast<std::string>(nb::str(object.attr(attribute)));
   const auto text = nb::cast<std::string>(nb::str(object));
   return text.substr(text.rfind('.') + 1);
+}
+
+// By infini's names, which count bits.
+const Name* find_own(const std::string& text) {
+  for (const Name& name : table)
+    if (text == infinicore::toString(name.dtype)) return &name;
+  return nullptr;
+}
+
+// By NumPy's and PyTorch's. Before a byte order NumPy's brief names stand alone.
+const Name* find_common(const std::string& text) {
+  if (text == "byte") return find(DataType::I8);
+  if (text == "?") return find(DataType::BOOL);
+  const bool ordered = !text.empty() && std::string("<=|").find(text[0]) != std::string::npos;
+  for (const Name& name : table)
+    if ((!ordered && text == name.common) || (name.brief && text.substr(ordered) == name.brief))
+      return &name;
+  return nullptr;
 }
 
 }  // namespace
@@ -75,7 +105,7 @@ std::string Element::name() const {
 Element element_of(DataType dtype) {
   const Name* name = find(dtype);
   Element element;
-  element.code = name ? name->code : 255;  // f8: many formats share the size
+  element.code = name->code;
   element.bits = static_cast<int>(8 * infinicore::dsize(dtype));
   return element;
 }
@@ -87,12 +117,20 @@ const char* buffer_format(DataType dtype) {
 
 DataType parse_dtype(nb::handle object) {
   const std::string text = dtype_text(object);
-  for (const Name& name : table)
-    if (text == name.common || text == infinicore::toString(name.dtype)) return name.dtype;
-  if (text == "f8") return DataType::F8;
+  const Name* own = find_own(text);
+  if (own && nb::isinstance(object, own_names())) return own->dtype;
+  const Name* common = find_common(text);
+  if (own && common && own != common)
+    fail_type("dtype '", text, "' is ", own->common, " to infini and ", common->common,
+              " to NumPy: write one of these");
+  if (own || common) return (own ? own : common)->dtype;
   fail_type("dtype is ", text,
-            "; expected one of f16, bf16, f32, f64, i8 ... u64, bool, c64, c128, or a ",
+            "; expected one of f16, bf16, f32, f64, int8, i16 ... u64, bool, c64, c128, or a ",
             "framework's name for it");
+}
+
+nb::object name_of(DataType dtype) {
+  return own_names()(nb::str(infinicore::toString(dtype).c_str()));
 }
 
 Device parse_device(nb::handle object) {

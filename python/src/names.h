@@ -8,8 +8,11 @@
 
 namespace infini::python {
 
-// "f32", "float32", numpy.float32, torch.float32, ...
+// "f32", "float32", "f4", numpy.float32, torch.float32, ... Names that mean one type to infini and
+// another to NumPy ("i8") are refused, unless they come from Tensor.dtype.
 infinicore::DataType parse_dtype(nb::handle object);
+// What Tensor.dtype is: a string that parse_dtype knows to be infini's.
+nb::object name_of(infinicore::DataType dtype);
 // "cpu", "nvidia:0"; "cuda" is another name of nvidia.
 infinicore::Device parse_device(nb::handle object);
 // A whole number or a sequence of them; in arguments also one after another, as in permute(1, 0).

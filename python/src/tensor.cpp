@@ -25,21 +25,6 @@ PyTensor made(nb::handle shape, nb::handle dtype, nb::handle device, bool pin_me
   return {make(parse_shape(shape), parse_dtype(dtype), parse_device(device), pin_memory)};
 }
 
-PyTensor from_array(nb::handle x, nb::object device) {
-  Call call;
-  const Array array = read_array(x, "x", call);
-  const Device wanted = device.is_none() ? array.device : parse_device(device);
-  if (!can_convert(array))
-    fail_type("x has elements of type ", array.element.name(),
-              " at steps that no tensor can describe");
-  const PyTensor here{to_tensor(array, Hold::tensor), array.writable};
-  // From here on the thread's stream works on it, after what its framework has asked for.
-  if (call.device) order(*call.device, call.stream, infinicore::context::getStream(*call.device));
-  if (wanted == array.device) return here;
-  const Unlocked unlocked(true);
-  return {here.tensor->to(wanted)};
-}
-
 PyTensor to(const PyTensor& self, nb::handle device) {
   const Device wanted = parse_device(device);
   if (wanted == self.tensor->device()) return self;
@@ -119,28 +104,20 @@ PyTensor contiguous(const PyTensor& self) {
   return {self.tensor->contiguous()};
 }
 
-void set_item(nb::handle self, nb::handle key, nb::handle value) {
-  copy(nb::cast(index(tensor_of(self), key)), value);
-}
-
 nb::object length(const PyTensor& self) {
   if (self.tensor->ndim() == 0) fail_type("a scalar tensor has no length");
   return nb::int_(self.tensor->shape()[0]);
 }
 
-nb::object item(nb::handle self) {
-  const PyTensor& tensor = tensor_of(self);
-  if (tensor.tensor->numel() != 1)
-    fail_value("item() of a tensor with ", tensor.tensor->numel(), " elements");
-  return to_numpy(self).attr("item")();
-}
-
 // For NumPy, which asks for it where there is no buffer: on accelerators, and for bf16.
 nb::object as_array(nb::handle self, nb::object dtype, nb::object copy) {
   nb::object array = to_numpy(self);
-  if (!dtype.is_none() &&
-      !array.attr("dtype").equal(nb::module_::import_("numpy").attr("dtype")(dtype)))
-    return array.attr("astype")(dtype);
+  const bool converts = !dtype.is_none() && !array.attr("dtype").equal(
+                                                nb::module_::import_("numpy").attr("dtype")(dtype));
+  const bool is_here = tensor_of(self).tensor->device() == Device::cpu();
+  if (copy.ptr() == Py_False && (converts || !is_here))
+    fail_value("an array of another type or place cannot be had without a copy");
+  if (converts) return array.attr("astype")(dtype);
   return copy.ptr() == Py_True ? array.attr("copy")() : array;
 }
 
@@ -162,10 +139,7 @@ void bind_facts(nb::class_<PyTensor>& tensor) {
           "strides", [](const PyTensor& self) { return as_tuple(self.tensor->strides()); },
           "In elements, not bytes.")
       .def_prop_ro(
-          "dtype",
-          [](const PyTensor& self) {
-            return nb::str(infinicore::toString(self.tensor->dtype()).c_str());
-          },
+          "dtype", [](const PyTensor& self) { return name_of(self.tensor->dtype()); },
           "\"f32\", \"bf16\", ...")
       .def_prop_ro(
           "device",
@@ -190,8 +164,7 @@ void bind_facts(nb::class_<PyTensor>& tensor) {
            [](const PyTensor& self) {
              return nb::str(("infini.Tensor(" + self.tensor->info() + ")").c_str());
            })
-      .def("__str__", [](const PyTensor& self) { return nb::str(text(self).c_str()); })
-      .def("item", &item, "The only element, as a Python number.");
+      .def("__str__", [](const PyTensor& self) { return nb::str(text(self).c_str()); });
 }
 
 void bind_views(nb::class_<PyTensor>& tensor) {
@@ -201,6 +174,7 @@ void bind_views(nb::class_<PyTensor>& tensor) {
       .def("view", &view, "shape"_a,
            "The same elements under another shape: a view where the strides allow it, else a copy. "
            "One dim may be -1.")
+      .def("reshape", &view, "shape"_a, "Another name of view.")
       .def("narrow", &narrow, "dim"_a, "start"_a, "length"_a, "A view of some elements of one dim.")
       .def("squeeze", &squeeze, "dim"_a, "A view without a dim of size 1.")
       .def("unsqueeze", &unsqueeze, "dim"_a, "A view with one more dim of size 1.")
@@ -213,6 +187,21 @@ void bind_views(nb::class_<PyTensor>& tensor) {
 }
 
 }  // namespace
+
+PyTensor from_array(nb::handle x, nb::object device) {
+  Call call;
+  const Array array = read_array(x, "x", call);
+  const Device wanted = device.is_none() ? array.device : parse_device(device);
+  if (!can_convert(array))
+    fail_type("x has elements of type ", array.element.name(),
+              " at steps that no tensor can describe");
+  const PyTensor here{to_tensor(array, Hold::tensor), array.writable};
+  // From here on the thread's stream works on it, after what its framework has asked for.
+  if (call.device) order(*call.device, call.stream, infinicore::context::getStream(*call.device));
+  if (wanted == array.device) return here;
+  const Unlocked unlocked(true);
+  return {here.tensor->to(wanted)};
+}
 
 void bind_tensor(nb::module_& module) {
   nb::class_<PyTensor> tensor(module, "Tensor", nb::type_slots(buffer_slots),
@@ -229,17 +218,17 @@ void bind_tensor(nb::module_& module) {
                   "another one.");
   bind_facts(tensor);
   bind_views(tensor);
+  bind_values(tensor);
   tensor.def("contiguous", &contiguous, "Itself when it is row-major without gaps, else a copy.")
       .def("to", &to, "device"_a,
            "Itself when it is there already, else a contiguous copy on that device.")
       .def("copy_", &copy, "src"_a.none(),
            "Copies the elements of any array here, from any device; returns itself.")
-      .def("__setitem__", &set_item, "key"_a.none(), "value"_a.none())
       .def(
           "__matmul__", [](nb::handle a, nb::handle b) { return matmul(a, b, nb::none(), 1, 0); },
           nb::is_operator())
       .def("numpy", &to_numpy,
-           "A NumPy array: of the same memory on the CPU, else a copy. bf16 needs ml_dtypes.")
+           "A NumPy array: of the same memory on the CPU, else a copy. bf16 and f8 need ml_dtypes.")
       .def("__array__", &as_array, "dtype"_a = nb::none(), "copy"_a = nb::none())
       .def("__dlpack__", &export_dlpack, nb::kw_only(), "stream"_a = nb::none(),
            "max_version"_a = nb::none(), "dl_device"_a = nb::none(), "copy"_a = nb::none())

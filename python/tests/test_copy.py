@@ -122,3 +122,26 @@ def test_large_results_lie_in_the_pool():
     del kept, records
     assert infini.trim_memory() >= x.nbytes
     assert infini.trim_memory() == 0
+
+
+def test_out():
+    x = np.arange(24, dtype="f4").reshape(2, 3, 4)
+    calls = [(lambda out: infini.contiguous(x, out=out), x), (lambda out: infini.permute(x, 2, 0, 1, out=out), x.transpose(2, 0, 1)),
+             (lambda out: infini.permute(x, (1, 2, 0), out=out), x.transpose(1, 2, 0)), (lambda out: infini.transpose(x, 0, out=out), x.swapaxes(0, 2))]
+    for call, expected in calls:
+        assert np.array_equal(call(None), expected)
+        wide = np.zeros([2 * n for n in expected.shape], "f4")[::2, ::2, ::2]
+        for out in (np.zeros(expected.shape, "f4"), np.zeros(expected.shape[::-1], "f4").T, wide):
+            assert call(out) is out and np.array_equal(out, expected)
+        own = infini.Tensor.zeros(expected.shape)
+        assert call(own) is own and np.array_equal(own.numpy(), expected)
+        with infini.record() as graph:
+            assert call(own.fill_(0)) is own
+        graph.run()
+        assert np.array_equal(own.numpy(), expected)
+        for wrong, error, words in ((np.zeros((5, *expected.shape), "f4"), ValueError, "out has the shape"), (np.zeros(expected.shape), TypeError, "out is f64"),
+                                    (np.broadcast_to(np.float32(0), expected.shape), ValueError, "out is read-only"), (3, TypeError, "out is a")):
+            with pytest.raises(error, match=words):
+                call(wrong)
+    y = x.copy()
+    assert np.array_equal(infini.transpose(y[:, :3, :3], out=y[:, :3, :3]), x[:, :3, :3].swapaxes(1, 2))  # read first

@@ -201,4 +201,4 @@ def test_our_tensors():
     with pytest.raises(BufferError):
         memoryview(t)
     with pytest.raises(MemoryError):
-        infini.Tensor.empty((1 << 45,), "u8", "nvidia:0")
+        infini.Tensor.empty((1 << 45,), "uint8", "nvidia:0")

@@ -23,9 +23,9 @@ def test_exceptions_are_infinis_and_pythons():
     with pytest.raises(infini.InvalidType):
         infini.copy(X.astype("f8"), X)
     with pytest.raises(MemoryError):
-        infini.Tensor.empty((1 << 50,), "u8")
+        infini.Tensor.empty((1 << 50,), "uint8")
     with pytest.raises(infini.OutOfMemory):
-        infini.Tensor.empty((1 << 50,), "u8")
+        infini.Tensor.empty((1 << 50,), "uint8")
 
 
 def test_destinations():

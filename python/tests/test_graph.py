@@ -105,3 +105,25 @@ def test_rebind_does_not_write_to_what_is_read_only(tmp_path):
         graph.rebind(a, to)  # reading is fine
         graph.run()
         assert not b.numpy().any()
+
+
+def test_text():
+    with infini.record() as graph:
+        assert repr(graph) == "<infini.Graph without a finished recording>" and graph
+        infini.copy(np.zeros(2), np.zeros(2))
+    assert repr(graph) == "<infini.Graph of 1 operator>" and graph
+    graph.run()
+
+
+def test_a_recording_that_is_thrown_away_ends():
+    x = np.zeros(3, "f4")
+    recording = infini.record()
+    recording.__enter__()
+    del recording
+    gc.collect()
+    infini.copy(x, np.ones(3, "f4"))
+    assert x.all()
+    with infini.record() as graph:
+        infini.copy(x, np.zeros(3, "f4"))
+    graph.run()
+    assert not x.any()

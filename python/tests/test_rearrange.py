@@ -86,8 +86,9 @@ def test_a_very_long_pattern():
 
 
 def test_the_walk_stays_inside():
-    for axes, shape in ((((0, 3, 1),), (3,)), (((3, 5, 2),), (5,)), (((0, 2, 1), (0, 2, 1)), (4,)), (((0, 2, -1),), (2,)), (((0, 2, 1),), (3,)),
-                        (((4, 1, 1),), (1,)), (((0, 2),), (2,))):
+    for axes, shape in ((((0, 3, 1, 0, 1),), (3,)), (((3, 5, 2, 0, 1),), (5,)), (((0, 2, 1, 0, 2), (0, 2, 1, 0, 1)), (4,)),
+                        (((0, 2, -1, 0, 1),), (2,)), (((0, 2, 1, 0, 1),), (3,)), (((0, 2, 1, 0, 2),), (2,)), (((0, 2, 1, 0, -1),), (2,)),
+                        (((4, 1, 1, 0, 1),), (1,)), (((0, 1, 1, 1, 1),), (1,)), (((0, 2),), (2,))):
         with pytest.raises(ValueError):
             infini._core._walk(X, axes, shape)
     with pytest.raises(TypeError):
@@ -100,3 +101,28 @@ def test_sizes_are_whole_numbers_of_any_kind():
     for size in (2.0, "2", None, 2**63, 2**70):  # the first is equal to what the line above left in the cache
         with pytest.raises(ValueError, match="expected a size"):
             infini.rearrange(X, "a b c d -> a b c d e", e=size)
+
+
+def test_axes_may_be_called_anything():
+    assert np.array_equal(infini.rearrange(X, "a (x y) c d -> (x a) y c d", x=3), X.reshape(2, 3, 2, 4, 5).transpose(1, 0, 2, 3, 4).reshape(6, 2, 4, 5))
+    assert infini.rearrange(X, "a (pattern b) c d -> pattern b (a c d)", pattern=2).shape == (2, 3, 40)
+    assert infini.rearrange(X, "a (out in_) c d -> out in_ (a c d)", out=2).shape == (2, 3, 40)
+    assert infini.rearrange(X, "a (self b) c d -> self b (a c d)", self=2).shape == (2, 3, 40)
+    with pytest.raises(ValueError, match="out is array"):
+        infini.rearrange(X, "a (out in_) c d -> out in_ (a c d)", out=np.zeros((2, 3, 40), "i4"))
+
+
+@pytest.mark.parametrize("pattern,sizes", [("b (g s) h d -> (s b) (d h) g", {"g": 3}), ("... d -> d ...", {}), ("a b c d -> (a b c d)", {}),
+                                           ("a b c d -> a (b r) 1 (c d)", {"r": 2}), ("a b c d -> a r b c d", {"r": 3})])
+def test_out(pattern, sizes):
+    expected = infini.rearrange(X, pattern, **sizes)
+    gaps = np.zeros([2 * n + 1 for n in expected.shape], "i4")
+    for out in (np.zeros_like(expected), np.asfortranarray(np.zeros_like(expected)), gaps[tuple(slice(n, None, -1)[:0] if n == 0 else slice(2 * n - 1, None, -2) for n in expected.shape)]):
+        assert infini.rearrange(X, pattern, out=out, **sizes) is out and np.array_equal(out, expected)
+    assert np.count_nonzero(gaps) <= np.count_nonzero(expected)
+    own = infini.Tensor.zeros(expected.shape[::-1], "i32").T
+    assert infini.rearrange(X, pattern, out=own, **sizes) is own and np.array_equal(own.numpy(), expected)
+    for wrong, error in ((np.zeros(expected.shape, "f4"), TypeError), (np.zeros((*expected.shape, 1), "i4"), ValueError), (expected.tolist(), TypeError),
+                         (np.broadcast_to(np.int32(0), expected.shape), ValueError)):
+        with pytest.raises(error):
+            infini.rearrange(X, pattern, out=wrong, **sizes)
