@@ -126,8 +126,9 @@ void require_there(const infinicore::Tensor& tensor) {
 }
 
 void raise_versions(const std::vector<nb::handle>& tensors) {
+  if (tensors.empty()) return;
   static PyObject* const increment = find_increment();
-  if (increment == nullptr || tensors.empty()) return;
+  if (increment == nullptr) return;
   const nb::object all = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
   if (!all) nb::raise_python_error();
   for (size_t i = 0; i < tensors.size(); ++i)
