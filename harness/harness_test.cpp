@@ -1,13 +1,17 @@
 // The harness itself: texts go both ways, the reference is right, and the check can fail.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/error.h"
 #include "harness/cases.h"
 #include "harness/check.h"
 #include "harness/gemm_check.h"
-#include "harness/random_problems.h"
+#include "harness/padded_problems.h"
 #include "harness/reference.h"
 #include "harness/suites.h"
+#include "plan/rearrange_plan.h"
 
 namespace infini::harness {
 namespace {
@@ -25,6 +29,44 @@ TEST(ProblemText, GoesBothWays) {
       if (!text.starts_with("rearrange")) continue;
       EXPECT_NO_THROW(parse_rearrange(text)) << text;
     }
+}
+
+// Of any structure, deep, and mixed: valid, printable, not much larger than asked for; and among them what is hard to draw by chance:
+// elements that move together whose columns, or only whose batches, lie at no multiple of them.
+TEST(RandomProblems, AreValidAndPaddedOnPurpose) {
+  Random random(17);
+  int padded = 0;
+  for (int n = 0; n < 6000; ++n) {
+    const auto problem = n % 3 == 0   ? random_padded_problem(random, {.most_bytes = 1 << 14})
+                         : n % 3 == 1 ? random_deep_problem(random)
+                                      : random_mixed_problem(random, 16, 1 << 14);
+    const std::string text = to_text(problem);
+    ASSERT_EQ(text, to_text(parse_rearrange(text)));
+    RearrangePlan plan;
+    ASSERT_NO_THROW(plan = make_rearrange_plan(problem.dst, problem.src)) << text;
+    const ByteRange dst = dst_range(plan), src = src_range(plan);
+    ASSERT_LT(std::max(dst.end - dst.begin, src.end - src.begin), 64 << 20) << text;
+    for (int i = 0; i < plan.depth; ++i)
+      if (plan.atom_bytes <= 16 && plan.loops[i].dst_step % plan.atom_bytes != 0) {
+        ++padded;
+        break;
+      }
+  }
+  EXPECT_GT(padded, 400);
+}
+
+// What is asked for is what is drawn.
+TEST(RandomProblems, LieAsAskedFor) {
+  Random random(18);
+  for (int n = 0; n < 1000; ++n) {
+    const PaddedShape shape{1 << 14, Structure::transpose, 8, 4, 2, -1, 16};
+    const auto problem = random_padded_problem(random, shape);
+    const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
+    EXPECT_EQ(4, (problem.dst_at + plan.dst_offset) & 7) << to_text(problem);
+    int64_t steps = 64;
+    for (int i = 0; i < plan.depth; ++i) steps = std::gcd(steps, plan.loops[i].dst_step);
+    EXPECT_EQ(2, steps) << to_text(problem);
+  }
 }
 
 TEST(ProblemText, Permutation) {

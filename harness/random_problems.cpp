@@ -137,13 +137,4 @@ RearrangeProblem random_dense_problem(Random& random, int64_t bytes) {
           .src = make_layout(dtype, shape.size(), shape.data(), src.data())};
 }
 
-RearrangeProblem random_wide_problem(Random& random, int64_t most) {
-  RandomShape limits;
-  limits.wide = true;
-  const int bits =
-      static_cast<int>(random.between(16, std::bit_width(static_cast<uint64_t>(most)) - 2));
-  limits.max_elements = random.between(int64_t{1} << bits, int64_t{2} << bits);
-  return random_problem(random, limits);
-}
-
 }  // namespace infini::harness

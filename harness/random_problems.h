@@ -31,9 +31,6 @@ struct RandomShape {
 // dims of size 1 with garbage strides, misaligned bases.
 RearrangeProblem random_problem(Random& random, const RandomShape& limits = {});
 
-// A wide one of 2^16 elements and more, each magnitude up to `most` as likely as any other.
-RearrangeProblem random_wide_problem(Random& random, int64_t most = int64_t{1} << 23);
-
 // As programs have them, to be measured: about so many bytes of a dense result, from a source that is permuted,
 // and now and then padded, flipped or repeated along a dim. Elements of 1, 2, 4 or 8 bytes.
 RearrangeProblem random_dense_problem(Random& random, int64_t bytes);

@@ -8,7 +8,7 @@
 #include "base/device_kind.h"
 #include "harness/cases.h"
 #include "harness/check.h"
-#include "harness/random_problems.h"
+#include "harness/padded_problems.h"
 #include "infinirt.h"
 
 namespace infini {
@@ -42,10 +42,9 @@ TEST_F(Conformance, RandomRearrangements) {
   ASSERT_GT(count, 0);
   harness::Random random(42);
   for (int n = 0; n < count; ++n) {
-    harness::RandomShape limits;
-    limits.max_elements = n % 20 == 0 ? 200000 : 3000;
-    const auto verdict =
-        harness::check(harness::random_problem(random, limits), static_cast<uint64_t>(n));
+    const auto problem =
+        harness::random_mixed_problem(random, 16, n % 20 == 0 ? 1 << 20 : 12 << 10);
+    const auto verdict = harness::check(problem, static_cast<uint64_t>(n));
     ASSERT_TRUE(verdict.passed) << verdict.message;
   }
 }
@@ -59,7 +58,7 @@ TEST_F(Conformance, WideRearrangements) {
   harness::Random random(47);
   for (int n = 0; n < (quick ? 120 : 40); ++n) {
     const auto problem =
-        harness::random_wide_problem(random, quick ? int64_t{1} << 22 : int64_t{1} << 18);
+        harness::random_mixed_problem(random, 128 << 10, quick ? 16 << 20 : 1 << 20);
     const auto verdict = harness::check(problem, static_cast<uint64_t>(n));
     ASSERT_TRUE(verdict.passed) << verdict.message;
   }
@@ -70,7 +69,8 @@ TEST_F(Conformance, OnACreatedStream) {
   ASSERT_EQ(INFINI_STATUS_SUCCESS, infinirtStreamCreate(&stream));
   harness::Random random(43);
   for (int n = 0; n < 200; ++n) {
-    const auto verdict = harness::check(harness::random_problem(random), 7, stream);
+    const auto verdict =
+        harness::check(harness::random_mixed_problem(random, 16, 16 << 10), 7, stream);
     EXPECT_TRUE(verdict.passed) << verdict.message;
   }
   EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtStreamDestroy(stream));

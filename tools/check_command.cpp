@@ -7,7 +7,7 @@
 #include "harness/check.h"
 #include "harness/gemm_cases.h"
 #include "harness/gemm_check.h"
-#include "harness/random_problems.h"
+#include "harness/padded_problems.h"
 #include "tools/commands.h"
 #include "tools/report.h"
 
@@ -90,9 +90,9 @@ class Checker {
       add_gemm(work_.large ? harness::random_gemm(random_, 700) : harness::random_gemm(random_),
                number);
     else
-      add(harness::check(
-          work_.large ? harness::random_wide_problem(random_) : harness::random_problem(random_),
-          number));
+      add(harness::check(harness::random_mixed_problem(random_, work_.large ? 128 << 10 : 16,
+                                                       work_.large ? 32 << 20 : 32 << 10),
+                         number));
   }
 
   const Work& work_;
