@@ -12,8 +12,7 @@ constinit const Backend backend{
     .open = [](int id) -> std::unique_ptr<infini::Device> { return std::make_unique<Device>(id); },
     .kernels = {.rearrange = make_rearrange,
                 .rearrange_batch = run_rearrange_batch,
-                .gemm = make_gemm,
-                .operators = make_operator},
+                .gemm = make_gemm},
 };
 
 }  // namespace infini::cpu

@@ -1,152 +1,18 @@
 // Every CPU candidate at every level of instructions against the naive reference, byte for byte.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
-
-#include "backends/cpu/machine/isa.h"
-#include "backends/cpu/rearrange/kernel.h"
-#include "base/environment.h"
+#include "backends/cpu/rearrange/trial_test.h"
 #include "base/thread_count.h"
 #include "harness/cases.h"
-#include "harness/problem.h"
-#include "harness/random_problems.h"
-#include "harness/reference.h"
 
 namespace infini::cpu {
 namespace {
 
-using Make = std::unique_ptr<RearrangeKernel> (*)(const RearrangePlan&, const Policy&);
-
-std::unique_ptr<RearrangeKernel> make_repeated_lines(const RearrangePlan& plan,
-                                                     const Policy& policy) {
-  return make_repeated(plan, policy, [&](const RearrangePlan& part) {
-    auto lines = make_lines(part, policy);
-    return lines ? std::move(lines) : make_nest(part, policy);
-  });
-}
-
-struct NamedMake {
-  const char* name;
-  Make make;
-};
-constexpr NamedMake makes[] = {
-    {"repeated", make_repeated_lines}, {"shuffle", make_shuffle}, {"lines", make_lines},
-    {"blocks", make_blocks},           {"tiles", make_tiles},     {"nest", make_nest}};
-
-struct NamedPolicy {
-  const char* name;
-  Policy policy;
-};
 const NamedPolicy cached{"cached, one thread", {1, 1 << 30, INT64_MAX}};
 const NamedPolicy streamed{"streamed, one thread", {1, 1 << 30, 0}};
 const NamedPolicy paired{"streamed in pairs, one thread", {1, 1 << 30, 0, 1024, 1024, 0, true}};
 const NamedPolicy shared_paired{"streamed in pairs, three threads", {3, 1, 0, 1024, 1024, 0, true}};
 const NamedPolicy shared{"streamed, three threads", {3, 1, 0}};
-
-std::vector<Isa> offered_levels() {
-  std::vector<Isa> levels;
-  for (const Isa level : {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512})
-    if (offers(level)) levels.push_back(level);
-  return levels;
-}
-
-// Forces a level for as long as it lives.
-struct ForcedIsa {
-  explicit ForcedIsa(Isa level) {
-    setenv("INFINI_CPU_ISA", isa_name(level), 1);
-    reread_environment();
-  }
-  ~ForcedIsa() {
-    unsetenv("INFINI_CPU_ISA");
-    reread_environment();
-  }
-};
-
-constexpr int64_t guard = 192;
-
-// Bytes up to the end of a page, behind which lies one that nobody may touch.
-class EndOfPages {
- public:
-  explicit EndOfPages(size_t size) : size_(size) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    mapped_ = (size + page - 1) / page * page + page;
-    start_ = static_cast<char*>(
-        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (start_ == MAP_FAILED || mprotect(start_ + mapped_ - page, page, PROT_NONE) != 0)
-      throw std::bad_alloc();
-    data_ = start_ + mapped_ - page - size;
-  }
-  EndOfPages(const EndOfPages&) = delete;
-  ~EndOfPages() { munmap(start_, mapped_); }
-  char* data() { return data_; }
-  char* begin() { return data_; }
-  char* end() { return data_ + size_; }
-  bool equals(const std::vector<char>& other) {
-    return std::equal(begin(), end(), other.begin(), other.end());
-  }
-
- private:
-  size_t size_, mapped_;
-  char *start_, *data_;
-};
-
-// Bytes before and after the tensor's; without any after it, to read past its end is a fault.
-struct Memory {
-  Memory(const Layout& layout, int64_t at, uint64_t seed, int64_t after)
-      : Memory(byte_range(layout), at, seed, after) {}
-  char* data() { return bytes.data() + base; }
-  EndOfPages bytes;
-  int64_t base;
-
- private:
-  Memory(const ByteRange& range, int64_t at, uint64_t seed, int64_t after)
-      : bytes(static_cast<size_t>(guard + 64 + at + range.end - range.begin + after)) {
-    harness::Random random(seed);
-    for (char& byte : bytes) byte = static_cast<char>(random.next());
-    const auto end = bytes.end() - bytes.begin() - after - (range.end - range.begin);
-    const auto first = static_cast<int64_t>(reinterpret_cast<uintptr_t>(bytes.data() + end) % 64);
-    // `after` 0: the tensor ends with the memory; else its base is `at` bytes past a whole line.
-    base = (after == 0 ? end : end - (first - at % 64 + 64) % 64) - range.begin;
-  }
-};
-
-// One problem with its memory and the bytes that must come out of it, guards included.
-class Trial {
- public:
-  explicit Trial(const harness::RearrangeProblem& problem)
-      : problem_(problem),
-        plan_(make_rearrange_plan(problem.dst, problem.src)),
-        src_(problem.src, problem.src_at, 7, 0),
-        dst_(problem.dst, problem.dst_at, 9, guard),
-        src_before_(src_.bytes.begin(), src_.bytes.end()),
-        dst_before_(dst_.bytes.begin(), dst_.bytes.end()) {
-    harness::naive_rearrange(dst_.data(), problem.dst, src_.data(), problem.src);
-    expected_.assign(dst_.bytes.begin(), dst_.bytes.end());
-  }
-
-  void expect_same(const NamedMake& make, const NamedPolicy& policy, Isa level) {
-    const ForcedIsa forced(level);
-    if (plan_.atom_bytes == 0) return;
-    const auto kernel = make.make(plan_, policy.policy);
-    if (kernel == nullptr) return;
-    std::memcpy(dst_.bytes.data(), dst_before_.data(), dst_before_.size());
-    kernel->run(dst_.data(), src_.data(), nullptr);
-    ASSERT_TRUE(dst_.bytes.equals(expected_) && src_.bytes.equals(src_before_))
-        << harness::to_text(problem_) << "\n"
-        << make.name << ", " << policy.name << ", " << isa_name(level) << "\n"
-        << kernel->schedule();
-  }
-
- private:
-  harness::RearrangeProblem problem_;
-  RearrangePlan plan_;
-  Memory src_, dst_;
-  std::vector<char> src_before_, dst_before_, expected_;
-};
 
 // Threads are slow to start: by default every problem is run by one thread at every level.
 void expect_same_everywhere(const harness::RearrangeProblem& problem, bool with_threads = false) {

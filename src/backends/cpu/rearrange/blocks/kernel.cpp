@@ -27,6 +27,9 @@ class Blocks final : public Kernel {
     return with_setting(to_string(schedule_), level_, threads_);
   }
 
+  std::string way(const char*) const override {
+    return is_word(schedule_.word) ? "words" : "atoms";
+  }
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;

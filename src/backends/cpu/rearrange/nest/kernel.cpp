@@ -62,6 +62,7 @@ class Nest final : public Kernel {
     return with_setting(to_string(schedule_), Isa::portable, threads_);
   }
 
+  std::string way(const char*) const override { return "plain"; }
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;

@@ -21,6 +21,12 @@ class Repeated final : public Kernel {
            "\nfrom there, again: " + again_->candidate() + "\n" + again_->schedule();
   }
 
+  std::string way(const char* dst) const override {
+    const auto of = [&](const RearrangeKernel& part) {
+      return std::string(part.candidate()) + " " + static_cast<const Kernel&>(part).way(dst);
+    };
+    return of(*once_) + ", then " + of(*again_);
+  }
   void execute(char* dst, const char* src) const override {
     static_cast<const Kernel&>(*once_).execute(dst, src);
     static_cast<const Kernel&>(*again_).execute(dst, dst);

@@ -29,6 +29,9 @@ class Lines final : public Kernel {
     return with_setting(to_string(schedule_), level_, threads_);
   }
 
+  std::string way(const char*) const override {
+    return schedule_.joined ? "joined" : schedule_.streamed ? "streamed" : "cached";
+  }
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;

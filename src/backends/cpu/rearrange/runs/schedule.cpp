@@ -249,7 +249,8 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   if (joining && copies && schedule.near.empty() && schedule.outer.size() > 1)
     take_far_rows(schedule);
   if (schedule.repeat.extent == 1) take_repeat(schedule, threads);
-  schedule.joined = joining && (copies || run_bytes >= least_seamed) &&
+  // Copies that join are put together row by row, and rows are not divided.
+  schedule.joined = joining && (copies ? schedule.pieces() == 1 : run_bytes >= least_seamed) &&
                     schedule.repeat.extent > 1 && schedule.repeat.dst_step == run_bytes;
   schedule.streamed = large && (streams || schedule.joined);
   if (plan.depth > 0 && run_bytes < least_run_bytes && !schedule.joined) return std::nullopt;

@@ -99,6 +99,11 @@ class Shuffle final : public Kernel {
     return with_setting(to_string(schedule_), level_, threads_);
   }
 
+  std::string way(const char*) const override {
+    if (schedule_.program.gap > 0) return "gapped";
+    if (schedule_.side_by_side && kernels_.streams) return "side by side";
+    return schedule_.streamed ? "streamed" : "cached";
+  }
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
     if (schedule_.room == 0) return run_all(dst, src);

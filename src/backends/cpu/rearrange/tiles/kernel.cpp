@@ -33,34 +33,53 @@ class Tiles final : public Kernel {
     return with_setting(to_string(schedule_), level_, threads_);
   }
 
+  std::string way(const char* dst) const override {
+    static constexpr const char* names[] = {"uniform", "small",  "cached",         "streamed",
+                                            "paired",  "skewed", "skewed in pairs"};
+    return names[static_cast<int>(way_of(dst + schedule_.dst_offset))];
+  }
+
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;
-    if (uniform_) return run_uniform(dst, src);
-    if (small_) return run_small(dst, src);
+    const Way way = way_of(dst);
+    if (way == Way::uniform) return run_uniform(dst, src);
+    if (way == Way::small) return run_small(dst, src);
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
     parallel_for(schedule_.outer_count * strips_ * panels_, threads,
-                 [&](int64_t begin, int64_t end) { run_panels_of(dst, src, begin, end); });
+                 [&](int64_t begin, int64_t end) { run_panels_of(way, dst, src, begin, end); });
   }
 
  private:
+  enum class Way { uniform, small, cached, streamed, paired, skewed, skewed_pairs };
+
   // Streaming needs columns at whole lines, or at whole units of what puts lines together: the steps were asked when the
   // schedule was made, the address of the first column is known only here.
-  void run_panels_of(char* dst, const char* src, int64_t begin, int64_t end) const {
+  Way way_of(const char* dst) const {
+    if (small_) return uniform_ ? Way::uniform : Way::small;
+    if (schedule_.store == Store::cached) return Way::cached;
     const auto address = reinterpret_cast<uintptr_t>(dst);
-    if (schedule_.store == Store::cached) return run_direct(kernels_.cached, dst, src, begin, end);
+    const bool pairs = schedule_.depth == 2;
     if (schedule_.aligned() && address % line_bytes == 0)
-      return run_direct(in_pairs(kernels_.paired) ? kernels_.paired : kernels_.streamed, dst, src,
-                        begin, end);
-    if (kernels_.skewed != nullptr && schedule_.can_skew() &&
-        address % static_cast<uintptr_t>(skew_unit(static_cast<int>(schedule_.word))) == 0)
-      return run_skewed(dst, src, begin, end);
-    run_direct(kernels_.cached, dst, src, begin, end);
+      return pairs && kernels_.paired != nullptr ? Way::paired : Way::streamed;
+    const auto unit = static_cast<uintptr_t>(skew_unit(static_cast<int>(schedule_.word)));
+    if (kernels_.skewed == nullptr || !schedule_.can_skew() || address % unit != 0)
+      return Way::cached;
+    return pairs && kernels_.skewed_pairs != nullptr ? Way::skewed_pairs : Way::skewed;
+  }
+
+  void run_panels_of(Way way, char* dst, const char* src, int64_t begin, int64_t end) const {
+    switch (way) {
+      case Way::streamed: return run_direct(kernels_.streamed, dst, src, begin, end);
+      case Way::paired: return run_direct(kernels_.paired, dst, src, begin, end);
+      case Way::skewed: return run_skewed(kernels_.skewed, dst, src, begin, end);
+      case Way::skewed_pairs: return run_skewed(kernels_.skewed_pairs, dst, src, begin, end);
+      default: return run_direct(kernels_.cached, dst, src, begin, end);
+    }
   }
 
   // The end of src, if all bytes before it belong to src and rows are so short that one reads beyond them.
   const char* readable(const char* src) const { return src_end_ == 0 ? nullptr : src + src_end_; }
-  bool in_pairs(PanelKernel kernel) const { return schedule_.depth == 2 && kernel != nullptr; }
 
   // Calls body(strip's first column, columns, first row, rows, outer offsets) for a range of panels, as
   // many of one strip and chunk at a time as the range has.
@@ -214,11 +233,10 @@ class Tiles final : public Kernel {
 
   // Lines that do not begin with a panel belong to the walk in which they end: it reads the panel above
   // its first one, too, and no line is written in two halves.
-  void run_skewed(char* dst, const char* src, int64_t begin, int64_t end) const {
+  void run_skewed(PanelKernel kernel, char* dst, const char* src, int64_t begin,
+                  int64_t end) const {
     alignas(line_bytes) char carry[max_strip * line_bytes];
     const int64_t unit = line_bytes / schedule_.word;
-    const PanelKernel kernel =
-        in_pairs(kernels_.skewed_pairs) ? kernels_.skewed_pairs : kernels_.skewed;
     Columns columns;
     Stage stage;
     for_tasks(
