@@ -21,10 +21,11 @@ void report_device(infiniDevice_t kind, int id, std::vector<std::string>& json) 
   device.make_current();
   const MemoryInfo memory = device.memory_info();
   constexpr double gib = 1 << 30;
-  std::printf("%-9s %d  %s\n             %.1f of %.1f GiB free; %s%s\n", device_kind_name(kind), id,
-              device.description().c_str(), static_cast<double>(memory.free_bytes) / gib,
+  std::printf("%-9s %d  %s\n             %.1f of %.1f GiB free; %s%s%s\n", device_kind_name(kind),
+              id, device.description().c_str(), static_cast<double>(memory.free_bytes) / gib,
               static_cast<double>(memory.total_bytes) / gib, kernels.rearrange ? "rearrange" : "",
-              kernels.gemm ? ", gemm" : "");
+              kernels.gemm ? ", gemm" : "",
+              kernels.operators ? ", norms, softmax, rope, sampling, elementwise" : "");
   json.push_back(JsonObject()
                      .add("kind", device_kind_name(kind))
                      .add("id", id)

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "bench/interrupt.h"
 #include "peer_scripts.h"
 
 namespace infini::tools {
@@ -22,7 +23,9 @@ void run_python(const char* script, const std::string& json, const char* option,
   std::FILE* python = popen(command.c_str(), "w");
   require(python != nullptr, INFINI_STATUS_NOT_IMPLEMENTED, "--peer: cannot start python3");
   std::fputs(script, python);
-  require(pclose(python) == 0, INFINI_STATUS_NOT_IMPLEMENTED, "--peer: ", failure);
+  const bool done = pclose(python) == 0;
+  if (bench::interrupted()) return;  // python3 was, too, and has said so
+  require(done, INFINI_STATUS_NOT_IMPLEMENTED, "--peer: ", failure);
 }
 
 }  // namespace

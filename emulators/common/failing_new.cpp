@@ -36,6 +36,16 @@ bool new_has_failed() { return failed; }
 
 void* operator new(size_t bytes) { return emulators::allocate(bytes); }
 void* operator new[](size_t bytes) { return emulators::allocate(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return emulators::allocate(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* operator new[](size_t bytes, const std::nothrow_t& quiet) noexcept {
+  return operator new(bytes, quiet);
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }

@@ -19,7 +19,7 @@ namespace infini {
 
 // Raised whenever Backend, Device, the kernels or the plans change: a module made for another
 // version is not used.
-constexpr uint32_t contract_version = 5;
+constexpr uint32_t contract_version = 6;
 
 struct GemmOptions {
   bool allow_tf32 = false;  // f32 products may lose mantissa bits for speed
@@ -35,6 +35,8 @@ struct KernelTable {
                           void* const* dst, const void* const* src, void* stream) = nullptr;
   std::unique_ptr<GemmKernel> (*gemm)(Device&, const GemmPlan&, const GemmOptions&,
                                       const Choice&) = nullptr;
+  std::unique_ptr<OperatorKernel> (*operators)(Device&, const OperatorPlan&,
+                                               const Choice&) = nullptr;
 };
 
 struct Backend {

@@ -12,6 +12,8 @@
 #include <memory>
 #include <string>
 
+#include "plan/operator_plan.h"
+
 namespace infini {
 
 class RearrangeKernel : public std::enable_shared_from_this<RearrangeKernel> {
@@ -38,6 +40,31 @@ class GemmKernel : public std::enable_shared_from_this<GemmKernel> {
   // device that say the same compute the same bits from the same elements, wherever A's and B's lie.
   // Empty: nothing is promised.
   virtual std::string arithmetic() const { return {}; }
+};
+
+// How a row of logits becomes a token, see infiniop/ops/random_sample.h.
+struct SampleOptions {
+  float random_val = 0, topp = 0, temperature = 0;
+  int topk = 1;
+};
+
+// One run of an operator: base pointers, the one that is written first; of the rows of random_sample one for each row.
+struct OperatorRun {
+  void* workspace = nullptr;
+  void* operands[max_operands] = {};
+  const SampleOptions* samples = nullptr;
+  void* stream = nullptr;
+};
+
+// Elementwise and row operators: what plan/operator_plan.h describes.
+class OperatorKernel : public std::enable_shared_from_this<OperatorKernel> {
+ public:
+  virtual ~OperatorKernel() = default;
+  virtual size_t workspace_bytes() const { return 0; }
+  // Operands that share memory with operand 0 are the same elements in the same places.
+  virtual void run(const OperatorRun& run) const = 0;
+  virtual const char* candidate() const = 0;
+  virtual std::string schedule() const { return {}; }
 };
 
 }  // namespace infini

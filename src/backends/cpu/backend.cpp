@@ -12,7 +12,8 @@ constinit const Backend backend{
     .open = [](int id) -> std::unique_ptr<infini::Device> { return std::make_unique<Device>(id); },
     .kernels = {.rearrange = make_rearrange,
                 .rearrange_batch = run_rearrange_batch,
-                .gemm = make_gemm},
+                .gemm = make_gemm,
+                .operators = make_operator},
 };
 
 }  // namespace infini::cpu

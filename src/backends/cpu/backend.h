@@ -14,4 +14,7 @@ void run_rearrange_batch(const RearrangeKernel* const* kernels, size_t layouts, 
 std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,
                                       const GemmOptions& options, const Choice& choice);
 
+std::unique_ptr<OperatorKernel> make_operator(Device& device, const OperatorPlan& plan,
+                                              const Choice& choice);
+
 }  // namespace infini::cpu

@@ -1,0 +1,27 @@
+/* infiniop/ops/swiglu.h: c = a * b * sigmoid(b), elementwise; a is "up", b is "gate" (C99).
+ *
+ * Any strides on all sides; dims of size 1 of a source, missing leading ones and strides of 0 are repeated. The result may
+ * be one of the sources, element for element; any other shared memory is refused. No workspace is needed (0 bytes; NULL). Dtypes, equal on all sides: F16, BF16, F32, F64; computed in f32
+ * (f64 for F64) and rounded once. */
+#ifndef INFINIOP_SWIGLU_H
+#define INFINIOP_SWIGLU_H
+
+#include "../handle.h"
+#include "../operator_descriptor.h"
+#include "../tensor_descriptor.h"
+
+typedef struct InfiniopDescriptor* infiniopSwiGLUDescriptor_t;
+
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateSwiGLUDescriptor(
+    infiniopHandle_t handle, infiniopSwiGLUDescriptor_t* desc, infiniopTensorDescriptor_t c,
+    infiniopTensorDescriptor_t a, infiniopTensorDescriptor_t b);
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopGetSwiGLUWorkspaceSize(infiniopSwiGLUDescriptor_t desc, size_t* size);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopSwiGLU(infiniopSwiGLUDescriptor_t desc,
+                                                       void* workspace, size_t workspace_size,
+                                                       void* c, const void* a, const void* b,
+                                                       void* stream);
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopDestroySwiGLUDescriptor(infiniopSwiGLUDescriptor_t desc);
+
+#endif

@@ -1,0 +1,161 @@
+// Functions of whole rows: RMSNorm, causal softmax, rotary embedding.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "backends/cpu/operators/rows.h"
+
+namespace infini::cpu {
+namespace {
+
+double at(const char* row, int64_t step, int64_t i) {
+  double value;
+  std::memcpy(&value, row + i * step, sizeof value);
+  return value;
+}
+void put(char* row, int64_t step, int64_t i, double value) {
+  std::memcpy(row + i * step, &value, sizeof value);
+}
+bool is_f64(const OperatorPlan& plan) { return plan.dtypes[0] == INFINI_DTYPE_F64; }
+
+// body(first element, how many) for the blocks of [0, count).
+template <class Body>
+void in_blocks(int64_t count, const Body& body) {
+  for (int64_t i = 0; i < count; i += block_elements) body(i, std::min(block_elements, count - i));
+}
+
+void rms_norm_f64(const OperatorPlan& plan, const RowPlaces& places) {
+  const auto [y_step, x_step, w_step] =
+      std::array{plan.row_steps[0], plan.row_steps[1], plan.row_steps[2]};
+  double sum = 0;
+  for (int64_t i = 0; i < plan.length; ++i) {
+    const double x = at(places.at[1], x_step, i);
+    sum += x * x;
+  }
+  const double factor =
+      1 / std::sqrt(sum / static_cast<double>(plan.length) + static_cast<double>(plan.epsilon));
+  for (int64_t i = 0; i < plan.length; ++i)
+    put(places.at[0], y_step, i,
+        at(places.at[1], x_step, i) * factor * at(places.at[2], w_step, i));
+}
+
+void softmax_f64(const OperatorPlan& plan, const RowPlaces& places, int64_t seen) {
+  double most = -std::numeric_limits<double>::infinity(), sum = 0;
+  for (int64_t i = 0; i < seen; ++i) {
+    const double x = at(places.at[1], plan.row_steps[1], i);
+    if (!(x <= most)) most = x;
+  }
+  for (int64_t i = 0; i < seen; ++i) sum += std::exp(at(places.at[1], plan.row_steps[1], i) - most);
+  for (int64_t i = 0; i < plan.length; ++i)
+    put(places.at[0], plan.row_steps[0], i,
+        i < seen ? std::exp(at(places.at[1], plan.row_steps[1], i) - most) / sum : 0.0);
+}
+
+void rope_f64(const OperatorPlan& plan, const RowPlaces& places, const char* sin, const char* cos) {
+  for (int64_t i = 0; i < plan.length; ++i) {
+    const double a = at(places.at[1], plan.row_steps[1], i),
+                 b = at(places.at[1] + plan.pair_steps[1], plan.row_steps[1], i),
+                 s = at(sin, plan.row_steps[3], i), c = at(cos, plan.row_steps[4], i);
+    put(places.at[0], plan.row_steps[0], i, a * c - b * s);
+    put(places.at[0] + plan.pair_steps[0], plan.row_steps[0], i, a * s + b * c);
+  }
+}
+
+}  // namespace
+
+void run_rms_norm(const RowWork& work, const RowPlaces& places) {
+  const OperatorPlan& plan = work.plan;
+  if (is_f64(plan)) return rms_norm_f64(plan, places);
+  FloatTarget to(work.lanes, plan.dtypes[0], plan.row_steps[0]);
+  FloatSource from(work.lanes, plan.dtypes[1], plan.row_steps[1]),
+      weights(work.lanes, plan.dtypes[2], plan.row_steps[2]);
+  double sum = 0;
+  in_blocks(plan.length, [&](int64_t i, int64_t count) {
+    sum += static_cast<double>(
+        work.lanes.sum_squares(from.fetch(places.at[1] + i * plan.row_steps[1], count), count));
+  });
+  const auto mean = static_cast<float>(sum / static_cast<double>(plan.length));
+  const float factor = 1 / std::sqrt(mean + plan.epsilon);
+  in_blocks(plan.length, [&](int64_t i, int64_t count) {
+    char* const place = places.at[0] + i * plan.row_steps[0];
+    const float* const x = from.fetch(places.at[1] + i * plan.row_steps[1], count);
+    const float* const w = weights.fetch(places.at[2] + i * plan.row_steps[2], count);
+    work.lanes.scaled(to.room(place), x, w, factor, count);
+    to.put(place, count);
+  });
+}
+
+void run_causal_softmax(const RowWork& work, const RowPlaces& places, int64_t row) {
+  const OperatorPlan& plan = work.plan;
+  const int64_t rows = plan.loops[plan.depth - 1].extent, seen = plan.length - rows + row + 1;
+  if (is_f64(plan)) return softmax_f64(plan, places, seen);
+  FloatTarget to(work.lanes, plan.dtypes[0], plan.row_steps[0]);
+  FloatSource from(work.lanes, plan.dtypes[1], plan.row_steps[1]);
+  const auto fetch = [&](int64_t i, int64_t count) {
+    return from.fetch(places.at[1] + i * plan.row_steps[1], count);
+  };
+  float most = -std::numeric_limits<float>::infinity();
+  in_blocks(seen, [&](int64_t i, int64_t count) {
+    const float here = work.lanes.largest(fetch(i, count), count);
+    if (!(here <= most)) most = here;
+  });
+  double sum = 0;
+  in_blocks(seen, [&](int64_t i, int64_t count) {
+    sum += static_cast<double>(work.lanes.exponentials(nullptr, fetch(i, count), most, 1, count));
+  });
+  const auto factor = static_cast<float>(1 / sum);
+  in_blocks(plan.length, [&](int64_t i, int64_t count) {
+    char* const place = places.at[0] + i * plan.row_steps[0];
+    float* const out = to.room(place);
+    const int64_t here = std::clamp<int64_t>(seen - i, 0, count);
+    if (here > 0) work.lanes.exponentials(out, fetch(i, here), most, factor, here);
+    for (int64_t k = here; k < count; ++k) {
+      const float zero = 0;
+      std::memcpy(out + k, &zero, sizeof zero);
+    }
+    to.put(place, count);
+  });
+}
+
+void run_rope(const RowWork& work, const RowPlaces& places) {
+  const OperatorPlan& plan = work.plan;
+  const int64_t position = load_integer(places.at[2], plan.dtypes[2]);
+  const bool inside = position >= 0 && position < plan.table_rows;
+  const char *sin = places.at[3] + (inside ? position : 0) * plan.table_steps[0],
+             *cos = places.at[4] + (inside ? position : 0) * plan.table_steps[1];
+  if (is_f64(plan) && inside) return rope_f64(plan, places, sin, cos);
+  FloatTarget p(work.lanes, plan.dtypes[0], plan.row_steps[0]),
+      q(work.lanes, plan.dtypes[0], plan.row_steps[0]);
+  FloatSource a(work.lanes, plan.dtypes[1], plan.row_steps[1]),
+      b(work.lanes, plan.dtypes[1], plan.row_steps[1]),
+      s(work.lanes, plan.dtypes[3], plan.row_steps[3]),
+      c(work.lanes, plan.dtypes[4], plan.row_steps[4]);
+  constexpr auto nan = std::numeric_limits<float>::quiet_NaN();
+  in_blocks(plan.length, [&](int64_t i, int64_t count) {
+    char *const first = places.at[0] + i * plan.row_steps[0], *const second =
+                                                                  first + plan.pair_steps[0];
+    const char* const from = places.at[1] + i * plan.row_steps[1];
+    if (!inside) {
+      if (is_f64(plan)) {
+        for (int64_t k = 0; k < count; ++k) {
+          put(first, plan.row_steps[0], k, nan);
+          put(second, plan.row_steps[0], k, nan);
+        }
+        return;
+      }
+      std::fill_n(p.room(first), count, nan);
+      std::fill_n(q.room(second), count, nan);
+    } else {
+      work.lanes.rotate(p.room(first), q.room(second), a.fetch(from, count),
+                        b.fetch(from + plan.pair_steps[1], count),
+                        s.fetch(sin + i * plan.row_steps[3], count),
+                        c.fetch(cos + i * plan.row_steps[4], count), count);
+    }
+    p.put(first, count);
+    q.put(second, count);
+  });
+}
+
+}  // namespace infini::cpu
