@@ -6,7 +6,7 @@ install(TARGETS infini EXPORT infiniTargets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # Existing clients open libinfinirt.so and libinfiniop.so: the same library under other names.
-foreach(alias infinirt infiniop)
+foreach(alias infinirt infiniop infiniccl infinicore_cpp_api)
   install(FILES ${PROJECT_BINARY_DIR}/lib/lib${alias}.so DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endforeach()
 install(TARGETS infini-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -16,6 +16,11 @@
 #define INFINI_EXPORT __attribute__((visibility("default")))
 #endif
 
+/* The word that clients of this ABI write for it. */
+#ifndef __export
+#define __export INFINI_EXPORT
+#endif
+
 #ifdef __cplusplus
 #define __INFINI_C extern "C"
 #else

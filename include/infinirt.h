@@ -48,6 +48,16 @@ typedef enum {
   INFINIRT_DEVICE_RESOURCE_FIELD_COMMUNICATION = 16
 } infinirtDeviceResourceField_t;
 
+/* The same bits as clients of this ABI spell them. */
+typedef enum {
+  INFINIRT_RESOURCE_FIELD_NONE = 0,
+  INFINIRT_RESOURCE_FIELD_MEMORY_CAPACITY = 1,
+  INFINIRT_RESOURCE_FIELD_COMPUTE_UTILIZATION = 2,
+  INFINIRT_RESOURCE_FIELD_MEMORY_BANDWIDTH_UTILIZATION = 4,
+  INFINIRT_RESOURCE_FIELD_KERNEL_TIME_RATIO = 8,
+  INFINIRT_RESOURCE_FIELD_COMMUNICATION = 16
+} infinirtResourceField_t;
+
 typedef struct {
   infiniDevice_t device_type;
   int device_id;

@@ -4,6 +4,8 @@
 #define INFINIOP_OPERATOR_DESCRIPTOR_H
 
 #include "../infinicore.h"
+#include "handle.h"
+#include "tensor_descriptor.h"
 
 /* Begins with { infiniDevice_t device; int device_id; }. */
 struct InfiniopDescriptor;

@@ -1,0 +1,272 @@
+// infiniccl.h: one rank by copies, several by NCCL.
+#include "infiniccl.h"
+
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/dtype.h"
+#include "capi/boundary.h"
+#include "capi/objects.h"
+#include "runtime/current_device.h"
+#include "runtime/nccl.h"
+#include "runtime/registry.h"
+
+struct InfinicclComm {
+  std::atomic<uint32_t> tag;
+};
+
+using namespace infini;
+
+namespace {
+
+struct Comm {
+  Device* device;
+  int ranks, rank;
+  NcclComm nccl;  // null: one rank alone
+};
+using Comms = Cells<InfinicclComm, Comm, 0x636f6d6d, Lives::long_>;
+
+Comms& comms() {
+  static constinit Lazy<Comms> all;
+  return all.get();
+}
+
+infinicclComm_t make_comm(const Comm& comm) {
+  return comms().create([](InfinicclComm&) {}, comm);
+}
+
+void require_op(infinicclReduceOp_t op) {
+  require(op >= INFINICCL_SUM && op <= INFINICCL_AVG, INFINI_STATUS_BAD_PARAM, "op is ",
+          static_cast<int>(op), "; expected 0..4");
+}
+
+// Bytes of so many elements.
+size_t bytes_of(size_t count, infiniDtype_t dtype) {
+  const int64_t size = dtype_bytes(dtype);
+  require(size > 0, INFINI_STATUS_BAD_TENSOR_DTYPE, "dtype is ", static_cast<int>(dtype),
+          ", which is no element type");
+  int64_t bytes = 0;
+  require(count <= static_cast<size_t>(std::numeric_limits<int64_t>::max()) &&
+              checked_mul(static_cast<int64_t>(count), size, bytes),
+          INFINI_STATUS_BAD_PARAM, "count is ", count, ": more bytes than there are addresses");
+  return static_cast<size_t>(bytes);
+}
+
+void copy(const Comm& comm, void* recv, const void* send, size_t bytes, void* stream) {
+  if (bytes == 0 || recv == send) return;
+  comm.device->make_current();
+  comm.device->copy_async(
+      recv, send, bytes,
+      comm.device->kind() == INFINI_DEVICE_CPU ? INFINIRT_MEMCPY_H2H : INFINIRT_MEMCPY_D2D, stream);
+}
+
+// What every collective does: checks, then one rank's copy or NCCL's call.
+template <class ByNccl>
+infiniStatus_t collective(infinicclComm_t handle, const void* send, void* recv, size_t count,
+                          infiniDtype_t dtype, void* stream, const char* name,
+                          const ByNccl& by_nccl) {
+  return at_boundary([&] {
+    const auto comm = Comms::pin(handle, "comm");
+    const size_t bytes = bytes_of(count, dtype);
+    if (count > 0) {
+      require_pointer(send, "send");
+      require_pointer(recv, "recv");
+    }
+    if (comm->nccl == nullptr) return copy(*comm, recv, send, bytes, stream);
+    comm->device->make_current();
+    check_nccl(by_nccl(*comm, nccl_dtype(dtype)), name);
+  });
+}
+
+void require_peer(const Comm& comm, int peer, const char* argument, bool may_be_self) {
+  require(peer >= 0 && peer < comm.ranks && (may_be_self || peer != comm.rank),
+          INFINI_STATUS_BAD_PARAM, argument, " is ", peer, "; expected ",
+          may_be_self ? "0.." : "another rank of 0..", comm.ranks - 1);
+}
+
+void require_counts(const Comm& comm, const size_t* counts, int ranks, const char* argument) {
+  require_pointer(counts, argument);
+  require(ranks == comm.ranks, INFINI_STATUS_BAD_PARAM, "nranks is ", ranks,
+          "; the communicator has ", comm.ranks);
+}
+
+}  // namespace
+
+infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t* out, int ndevice,
+                                    const int* device_ids) {
+  return at_boundary([&] {
+    require_pointer(out, "comms");
+    require(ndevice >= 1, INFINI_STATUS_BAD_PARAM, "ndevice is ", ndevice, "; expected at least 1");
+    for (int i = 0; i < ndevice; ++i) out[i] = nullptr;
+    require_pointer(device_ids, "device_ids");
+    std::vector<Device*> devices;
+    for (int i = 0; i < ndevice; ++i) devices.push_back(&open_device(device_type, device_ids[i]));
+    std::vector<NcclComm> made(static_cast<size_t>(ndevice), nullptr);
+    if (ndevice > 1) {
+      require(device_type == INFINI_DEVICE_NVIDIA, INFINI_STATUS_NOT_IMPLEMENTED,
+              "several ranks are NCCL's, on NVIDIA alone; ndevice is ", ndevice);
+      check_nccl(nccl().comm_init_all(made.data(), ndevice, device_ids), "ncclCommInitAll");
+    }
+    for (int i = 0; i < ndevice; ++i)
+      out[i] =
+          make_comm({devices[static_cast<size_t>(i)], ndevice, i, made[static_cast<size_t>(i)]});
+  });
+}
+
+infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* id) {
+  return at_boundary([&] {
+    require_pointer(id, "id");
+    std::memset(id, 0, sizeof *id);  // enough for one rank
+    if (current_device().kind() != INFINI_DEVICE_NVIDIA) return;
+    NcclUniqueId made;
+    check_nccl(nccl().get_unique_id(&made), "ncclGetUniqueId");
+    static_assert(sizeof made == sizeof *id);
+    std::memcpy(id, &made, sizeof made);
+  });
+}
+
+infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicclUniqueId_t id,
+                                     int rank) {
+  return at_boundary([&] {
+    require_out(comm, "comm");
+    require(nranks >= 1 && rank >= 0 && rank < nranks, INFINI_STATUS_BAD_PARAM, "rank is ", rank,
+            " of ", nranks);
+    Device& device = current_device();
+    NcclComm made = nullptr;
+    if (nranks > 1) {
+      require(device.kind() == INFINI_DEVICE_NVIDIA, INFINI_STATUS_NOT_IMPLEMENTED,
+              "several ranks are NCCL's, on NVIDIA alone; nranks is ", nranks);
+      NcclUniqueId given;
+      std::memcpy(&given, &id, sizeof given);
+      device.make_current();
+      check_nccl(nccl().comm_init_rank(&made, nranks, given, rank), "ncclCommInitRank");
+    }
+    *comm = make_comm({&device, nranks, rank, made});
+  });
+}
+
+infiniStatus_t infinicclCommDestroy(infinicclComm_t comm) {
+  return destroy_unless_null(comm, [&] {
+    const NcclComm theirs = Comms::pin(comm, "comm")->nccl;
+    comms().destroy(comm, "comm");
+    if (theirs != nullptr) check_nccl(nccl().comm_destroy(theirs), "ncclCommDestroy");
+  });
+}
+
+infiniStatus_t infinicclGroupStart(infinicclComm_t comm) {
+  return at_boundary([&] {
+    if (Comms::pin(comm, "comm")->nccl) check_nccl(nccl().group_start(), "ncclGroupStart");
+  });
+}
+infiniStatus_t infinicclGroupEnd(infinicclComm_t comm) {
+  return at_boundary([&] {
+    if (Comms::pin(comm, "comm")->nccl) check_nccl(nccl().group_end(), "ncclGroupEnd");
+  });
+}
+
+infiniStatus_t infinicclAllReduce(void* send, void* recv, size_t count, infiniDtype_t dtype,
+                                  infinicclReduceOp_t op, infinicclComm_t comm,
+                                  infinirtStream_t stream) {
+  return collective(comm, send, recv, count, dtype, stream, "ncclAllReduce",
+                    [&](const Comm& c, int type) {
+                      require_op(op);
+                      return nccl().all_reduce(send, recv, count, type, op, c.nccl, stream);
+                    });
+}
+
+infiniStatus_t infinicclBroadcast(const void* send, void* recv, size_t count, infiniDtype_t dtype,
+                                  int root, infinicclComm_t comm, infinirtStream_t stream) {
+  const infiniStatus_t status = at_boundary([&] {
+    const auto c = Comms::pin(comm, "comm");
+    require_peer(*c, root, "root", true);
+  });
+  if (status != INFINI_STATUS_SUCCESS) return status;
+  return collective(comm, send != nullptr ? send : recv, recv, count, dtype, stream,
+                    "ncclBroadcast", [&](const Comm& c, int type) {
+                      return nccl().broadcast(send, recv, count, type, root, c.nccl, stream);
+                    });
+}
+
+infiniStatus_t infinicclSend(const void* send, size_t count, infiniDtype_t dtype, int peer,
+                             infinicclComm_t comm, infinirtStream_t stream) {
+  return at_boundary([&] {
+    const auto c = Comms::pin(comm, "comm");
+    require_peer(*c, peer, "peer", false);
+    if (bytes_of(count, dtype) > 0) require_pointer(send, "send");
+    c->device->make_current();
+    check_nccl(nccl().send(send, count, nccl_dtype(dtype), peer, c->nccl, stream), "ncclSend");
+  });
+}
+
+infiniStatus_t infinicclRecv(void* recv, size_t count, infiniDtype_t dtype, int peer,
+                             infinicclComm_t comm, infinirtStream_t stream) {
+  return at_boundary([&] {
+    const auto c = Comms::pin(comm, "comm");
+    require_peer(*c, peer, "peer", false);
+    if (bytes_of(count, dtype) > 0) require_pointer(recv, "recv");
+    c->device->make_current();
+    check_nccl(nccl().recv(recv, count, nccl_dtype(dtype), peer, c->nccl, stream), "ncclRecv");
+  });
+}
+
+infiniStatus_t infinicclAllGather(void* send, void* recv, size_t send_count, infiniDtype_t dtype,
+                                  infinicclComm_t comm, infinirtStream_t stream) {
+  return collective(comm, send, recv, send_count, dtype, stream, "ncclAllGather",
+                    [&](const Comm& c, int type) {
+                      return nccl().all_gather(send, recv, send_count, type, c.nccl, stream);
+                    });
+}
+
+infiniStatus_t infinicclAllGatherV(void* send, void* recv, const size_t* recv_counts, int nranks,
+                                   infiniDtype_t dtype, infinicclComm_t comm,
+                                   infinirtStream_t stream) {
+  const infiniStatus_t status = at_boundary(
+      [&] { require_counts(*Comms::pin(comm, "comm"), recv_counts, nranks, "recv_counts"); });
+  if (status != INFINI_STATUS_SUCCESS) return status;
+  return collective(comm, send, recv, recv_counts[0], dtype, stream, "AllGatherV",
+                    [&](const Comm& c, int type) {
+                      check_nccl(nccl().group_start(), "ncclGroupStart");
+                      auto* to = static_cast<char*>(recv);
+                      int failed = 0;
+                      for (int r = 0; r < nranks; to += bytes_of(recv_counts[r], dtype), ++r)
+                        if (failed == 0)
+                          failed = nccl().broadcast(r == c.rank ? send : to, to, recv_counts[r],
+                                                    type, r, c.nccl, stream);
+                      const int ended = nccl().group_end();
+                      return failed != 0 ? failed : ended;
+                    });
+}
+
+infiniStatus_t infinicclReduceScatter(void* send, void* recv, size_t recv_count,
+                                      infiniDtype_t dtype, infinicclReduceOp_t op,
+                                      infinicclComm_t comm, infinirtStream_t stream) {
+  return collective(comm, send, recv, recv_count, dtype, stream, "ncclReduceScatter",
+                    [&](const Comm& c, int type) {
+                      require_op(op);
+                      return nccl().reduce_scatter(send, recv, recv_count, type, op, c.nccl,
+                                                   stream);
+                    });
+}
+
+infiniStatus_t infinicclReduceScatterV(void* send, void* recv, const size_t* send_counts,
+                                       int nranks, infiniDtype_t dtype, infinicclReduceOp_t op,
+                                       infinicclComm_t comm, infinirtStream_t stream) {
+  const infiniStatus_t status = at_boundary(
+      [&] { require_counts(*Comms::pin(comm, "comm"), send_counts, nranks, "send_counts"); });
+  if (status != INFINI_STATUS_SUCCESS) return status;
+  return collective(comm, send, recv, send_counts[0], dtype, stream, "ReduceScatterV",
+                    [&](const Comm& c, int type) {
+                      require_op(op);
+                      check_nccl(nccl().group_start(), "ncclGroupStart");
+                      const auto* from = static_cast<const char*>(send);
+                      int failed = 0;
+                      for (int r = 0; r < nranks; from += bytes_of(send_counts[r], dtype), ++r)
+                        if (failed == 0)
+                          failed = nccl().reduce(from, recv, send_counts[r], type, op, r, c.nccl,
+                                                 stream);
+                      const int ended = nccl().group_end();
+                      return failed != 0 ? failed : ended;
+                    });
+}
