@@ -11,6 +11,9 @@ namespace infini::cpu {
 #if !defined(__x86_64__)
 bool fits_amx(const GemmPlan&) { return false; }
 std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan&) { return nullptr; }
+bool dpbf16_works() { return false; }
+bool prefers_dpbf16(const infini::Device&, const GemmPlan&) { return false; }
+std::unique_ptr<GemmKernel> make_dpbf16(const infini::Device&, const GemmPlan&) { return nullptr; }
 #endif
 
 namespace {
@@ -20,15 +23,18 @@ bool wants_sweep(const infini::Device&, const GemmPlan& plan) {
   return prefers_sweep(plan) && !fits_amx(plan);
 }
 bool wants_amx(const infini::Device&, const GemmPlan& plan) { return fits_amx(plan); }
+bool wants_dpbf16(const infini::Device& device, const GemmPlan& plan) {
+  return prefers_dpbf16(device, plan) && !fits_amx(plan);
+}
 
 template <int rank, auto accepts, auto make>
 constexpr auto rule = bid_by_rule<rank, accepts, make, GemmKernel, infini::Device, GemmPlan>;
 
 constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
-    {"sweep", rule<0, wants_sweep, make_sweep>}, {"direct", rule<1, is_small, make_direct>},
-    {"amx", rule<2, wants_amx, make_amx>},       {"skinny", rule<3, is_skinny, make_skinny>},
-    {"onednn", rule<4, any, make_onednn>},       {"openblas", rule<5, any, make_openblas>},
-    {"blocked", rule<6, any, make_blocked>},
+    {"dpbf16", rule<0, wants_dpbf16, make_dpbf16>}, {"sweep", rule<1, wants_sweep, make_sweep>},
+    {"direct", rule<2, is_small, make_direct>},     {"amx", rule<3, wants_amx, make_amx>},
+    {"skinny", rule<4, is_skinny, make_skinny>},    {"onednn", rule<5, any, make_onednn>},
+    {"openblas", rule<6, any, make_openblas>},      {"blocked", rule<7, any, make_blocked>},
 };
 
 }  // namespace

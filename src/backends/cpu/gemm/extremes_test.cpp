@@ -2,7 +2,6 @@
 // workspace it needs or why it cannot be. A and B are one element each, seen with strides of 0.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -41,10 +40,10 @@ struct Tally {
 };
 
 // What is made holds little memory, and asks for a workspace that can exist.
-void make(const Layout& c, const Layout& a, const Layout& b, Tally& tally) {
+void make(const char* wanted, const Layout& c, const Layout& a, const Layout& b, Tally& tally) {
   const int64_t before = test::allocated_bytes();
   try {
-    const Gemm op(current_device(), c, a, b);
+    const Gemm op(current_device(), c, a, b, {}, {.wanted = wanted});
     ++tally.made;
     EXPECT_LE(test::allocated_bytes() - before, 64 << 10) << to_string(c) << " " << to_string(a);
     EXPECT_LE(op.workspace_bytes(), static_cast<size_t>(cpu::most_workspace_bytes))
@@ -56,7 +55,7 @@ void make(const Layout& c, const Layout& a, const Layout& b, Tally& tally) {
 }
 
 // A and B may be rows, columns, or one element; C may have contiguous rows or columns.
-void make_all(infiniDtype_t dtype, size_t m, size_t n, size_t k, Tally& tally) {
+void make_all(const char* wanted, infiniDtype_t dtype, size_t m, size_t n, size_t k, Tally& tally) {
   const auto stride = [](size_t x) { return static_cast<ptrdiff_t>(x); };
   for (const bool turned : {false, true})
     for (const ptrdiff_t unit : {0, 1}) {
@@ -67,7 +66,7 @@ void make_all(infiniDtype_t dtype, size_t m, size_t n, size_t k, Tally& tally) {
             turned ? layout_of(dtype, m, k, {unit, 0}) : layout_of(dtype, m, k, {0, unit});
         const Layout b =
             turned ? layout_of(dtype, k, n, {unit, 0}) : layout_of(dtype, k, n, {0, unit});
-        make(c, a, b, tally);
+        make(wanted, c, a, b, tally);
       } catch (const Error& error) {  // of a layout, which is tested elsewhere
         EXPECT_NE(std::string(error.what()).find("2^63"), std::string::npos) << error.what();
       }
@@ -77,24 +76,22 @@ void make_all(infiniDtype_t dtype, size_t m, size_t n, size_t k, Tally& tally) {
 class ExtremeGemm : public testing::TestWithParam<const char*> {};
 
 TEST_P(ExtremeGemm, IsMadeInNoTimeWithAWorkspaceThatCanExist) {
-  const std::string wanted = GetParam();
-  if (!wanted.empty()) setenv("INFINI_GEMM", GetParam(), 1);
   Tally tally;
   for (const int threads : {1, 16}) {
     set_thread_count(threads);
     for (const infiniDtype_t dtype : dtypes)
       for (const size_t m : extents)
         for (const size_t n : extents)
-          for (const size_t k : extents) make_all(dtype, m, n, k, tally);
+          for (const size_t k : extents) make_all(GetParam(), dtype, m, n, k, tally);
   }
   set_thread_count(0);
-  unsetenv("INFINI_GEMM");
   EXPECT_GT(tally.made, 6000);
   EXPECT_GT(tally.refused, 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, ExtremeGemm,
-                         testing::Values("", "direct!", "skinny!", "sweep!", "amx!", "blocked!"));
+                         testing::Values(nullptr, "direct", "skinny", "sweep", "amx", "dpbf16",
+                                         "blocked"));
 
 // Whatever their number, the sizes that a product is made of never wrap.
 TEST(ExtremeGemm, CountsItsMultiplyAdds) {

@@ -81,6 +81,10 @@ std::unique_ptr<GemmKernel> make_direct(const infini::Device&, const GemmPlan& p
 bool amx_works();
 bool fits_amx(const GemmPlan& plan);  // elsewhere nothing does
 std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan& plan);
+// The processor multiplies pairs of bf16 (AVX512-BF16), and is not asked for other vectors. Only on x86.
+bool dpbf16_works();
+bool prefers_dpbf16(const infini::Device&, const GemmPlan& plan);
+std::unique_ptr<GemmKernel> make_dpbf16(const infini::Device&, const GemmPlan& plan);
 // Few rows against columns that are contiguous along a long k: dot products are faster than tiles.
 bool prefers_dots(const GemmPlan& plan);
 bool is_skinny(const infini::Device&, const GemmPlan& plan);

@@ -116,14 +116,19 @@ struct SkinnySet {
   void (*piece[most_dot_rows])(const SkinnyCall<T>&) = {};  // along, for a part of k
 };
 
-template <class T>
-struct GemmKernels {
+// What a table's kernels do at once; all that schedules know of them.
+struct KernelShape {
+  int bytes = 0;  // of an element of the arithmetic
   int lanes = 0, tile_rows = 0, tile_vectors = 0;
   // Where A is not packed: rows of tiles narrower than tile_vectors, and wider ones (0: there are none).
   int narrow_rows = 0, wide_vectors = 0, wide_rows = 0;
   int dot_rows = 0;    // of the kernels along B's columns
   int sweep_rows = 0;  // of a group
   bool masks = false;  // parts of vectors can be read and written
+};
+
+template <class T>
+struct GemmKernels : KernelShape {
   // [kind][whole vectors of B may be read][vectors - 1][rows - 1]; null where there are fewer rows. Without masks they
   // are always read.
   void (*tile[4][2][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};

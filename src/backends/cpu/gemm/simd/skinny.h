@@ -17,7 +17,7 @@ template <class S, class T, int rows>
 void skinny_across(const SkinnyCall<T>& call) {
   constexpr int lanes = Simd<T>::lanes, deep = rows <= 2 ? 8 : 4;
   int64_t p = 0;
-  const auto advance = [&](auto depth_tag) {
+  const auto advance = [&](auto depth_tag) __attribute__((always_inline)) {
     constexpr int depth = decltype(depth_tag)::value;
     const S* b[depth];
     Vec<T> left[rows][depth];

@@ -27,7 +27,8 @@ template <class S, class T, bool first_group, bool whole>
 #pragma GCC unroll 2
     for (int v = 0; v < sweep_vectors; ++v)
       total[i][v] = call.is_first ? Vec<T>{} : load(sum + (i * sweep_vectors + v) * lanes);
-  const auto advance = [&](int64_t steps, const char* ahead, auto fetches) {
+  const auto advance = [&](int64_t steps, const char* ahead, auto fetches)
+      __attribute__((always_inline)) {
     for (int64_t p = 0; p < steps;
          ++p, a += rows, b += call.b_step, read += sweep_vectors * lanes) {
       Vec<T> right[sweep_vectors];

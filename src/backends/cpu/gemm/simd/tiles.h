@@ -112,7 +112,8 @@ void tile(const TileCall<T>& call) {
 #pragma GCC unroll 8
   for (int i = 0; i < rows; i += 3) a[i / 3] = call.a + i * a_row;
   [[maybe_unused]] const char* ahead = call.ahead;
-  const auto advance = [&](int64_t steps) {
+  // Called from two places: a compiler that does not inline it keeps the sums in memory.
+  const auto advance = [&](int64_t steps) __attribute__((always_inline)) {
     for (int64_t p = 0; p < steps; ++p) {
       Vec<T> right[vectors];
       load_row<T, rows, whole>(b, last, right, std::make_integer_sequence<int, vectors>{});
@@ -298,6 +299,7 @@ constexpr void fill_tiles(GemmKernels<T>& table) {
 template <class T>
 constexpr GemmKernels<T> make_kernels() {
   GemmKernels<T> table;
+  table.bytes = sizeof(T);
   table.lanes = Simd<T>::lanes;
   table.tile_rows = Native::tile_rows;
   table.tile_vectors = Native::tile_vectors;
