@@ -123,6 +123,21 @@ def help_mismatches(tool):
                 yield f"{command} {option}: {errors}"
 
 
+HUGE = ["rearrange u8 9223372036854775807", "rearrange u8 9223372036854775807 src=0",
+        "rearrange u8 3037000499x3037000499 perm=1,0", "rearrange u16 2147483647x2147483647 src=2147483648,1",
+        "rearrange u8 3x3074457345618258602 perm=1,0", "rearrange f32 1048576x549755813888x2 perm=1,0,2",
+        "rearrange u64 1152921504606846975 src=0", "gemm f32 m=1073741824 n=1073741823 k=1"]
+
+
+def huge_mismatches(tool):
+    """Sizes near 2^63: planned, and no number is printed negative."""
+    for problem in HUGE:
+        result = run(tool, ["plan", "--verbose", problem])
+        negative = re.findall(r".*(?<![\w.,=])-\d.*", result.stdout)
+        if result.returncode != 0 or negative:
+            yield f"{problem}: exit status {result.returncode}, {negative} {result.stderr}"
+
+
 def report_mismatches(tool):
     """--json alone: nothing but JSON on standard output, and it says what it is of."""
     for arguments, key in ((["devices"], "devices"), (["plan", "rearrange f32 2x3 perm=1,0"], "plans"),
@@ -156,6 +171,7 @@ def main(tool, scratch, sanitizers):
     failures = [(case[0], mismatch(tool, *case)) for case in cases]
     failures.append((["bench", "--json"], json_mismatch(tool, scratch)))
     failures += [(["help"], why) for why in help_mismatches(tool)]
+    failures += [(["plan"], why) for why in huge_mismatches(tool)]
     failures += [(["--json"], why) for why in report_mismatches(tool)]
     failures = [(arguments, why) for arguments, why in failures if why]
     for arguments, why in failures:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/cpu/rearrange/tiles/kernels.h"
+#include "base/checked.h"
 #include "plan/rearrange_plan.h"
 
 namespace infini::cpu {
@@ -77,8 +78,8 @@ struct TileSchedule {
   int depth = 1;      // lines of each column that are written together: 1 or 2
   bool soon = false;  // of pairs: what is asked for has to be read soon, since rows compete
 
-  int64_t strips() const { return (column_count + strip - 1) / strip; }
-  int64_t chunks() const { return (row_count + chunk - 1) / chunk; }
+  int64_t strips() const { return ceil_div(column_count, strip); }
+  int64_t chunks() const { return ceil_div(row_count, chunk); }
   int64_t tasks() const { return outer_count * strips() * chunks(); }
   // Rows and columns lie equally far apart, and there are enough of them for whole blocks.
   bool is_uniform() const {
@@ -90,7 +91,7 @@ struct TileSchedule {
   bool can_skew() const { return alignment % skew_unit(static_cast<int>(word)) == 0; }
   // Threads share panels, not tasks, and so always evenly.
   int64_t panel_rows() const { return depth * 64 / word; }
-  int64_t panels() const { return (row_count + panel_rows() - 1) / panel_rows(); }
+  int64_t panels() const { return ceil_div(row_count, panel_rows()); }
 };
 
 constexpr int64_t max_strip = 1024, max_chunk = 1024;  // of any policy
@@ -106,7 +107,7 @@ struct NestSchedule {
   int64_t outer_count = 1;
   int64_t block = 0;  // iterations of each inner loop in one block
 
-  int64_t blocks() const { return (fast_src.extent + block - 1) / block; }
+  int64_t blocks() const { return ceil_div(fast_src.extent, block); }
   int64_t tasks() const { return outer_count * blocks(); }
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/cpu/rearrange/schedule.h"
+#include "base/checked.h"
 
 namespace infini::cpu {
 
@@ -17,7 +18,7 @@ struct BlockSchedule {
   struct Axis {
     Loop loop;
     int64_t part = 1;  // iterations in one block; the last block may have fewer
-    int64_t parts() const { return (loop.extent + part - 1) / part; }
+    int64_t parts() const { return ceil_div(loop.extent, part); }
     bool is_split() const { return part < loop.extent; }
   };
   int64_t word = 0;  // bytes of an element, any number

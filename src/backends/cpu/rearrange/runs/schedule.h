@@ -7,6 +7,7 @@
 
 #include "backends/cpu/rearrange/runs/kernels.h"
 #include "backends/cpu/rearrange/schedule.h"
+#include "base/checked.h"
 
 namespace infini::cpu {
 
@@ -33,7 +34,7 @@ struct LineSchedule {
     const int64_t parts = outer.back().extent;  // and no pieces
     return task % parts == parts - 1 ? last_repeat : repeat.extent;
   }
-  int64_t pieces() const { return (count + piece - 1) / piece; }
+  int64_t pieces() const { return ceil_div(count, piece); }
   int64_t tasks() const { return outer_count * pieces(); }
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/rearrange/schedule.h"
+#include "base/checked.h"
 
 namespace infini::cpu {
 
@@ -59,8 +60,8 @@ struct ShuffleSchedule {
   int64_t ahead = 0;  // bytes of src from asking for a window to reading it
   bool streamed = false;
 
-  int64_t pieces() const { return (along.extent + piece - 1) / piece; }
-  int64_t strips() const { return (near.extent + strip - 1) / strip; }
+  int64_t pieces() const { return ceil_div(along.extent, piece); }
+  int64_t strips() const { return ceil_div(near.extent, strip); }
   int64_t tasks() const { return outer_count * strips() * pieces(); }
 };
 
