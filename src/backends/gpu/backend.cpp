@@ -2,6 +2,7 @@
 #include "contract/backend.h"
 
 #include "backends/gpu/gemm/gemm.h"
+#include "backends/gpu/operators/operators.h"
 #include "backends/gpu/rearrange/rearrange.h"
 #include "backends/gpu/runtime/device.h"
 
@@ -13,7 +14,9 @@ constinit const Backend backend{
     .kind = gpu::vendor_kind,
     .device_count = gpu::device_count,
     .open = gpu::open_device,
-    .kernels = {.rearrange = gpu::make_rearrange, .gemm = gpu::make_gemm},
+    .kernels = {.rearrange = gpu::make_rearrange,
+                .gemm = gpu::make_gemm,
+                .operators = gpu::make_operator},
 };
 
 }  // namespace

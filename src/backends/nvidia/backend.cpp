@@ -1,6 +1,7 @@
 // The NVIDIA backend's table.
 #include "contract/backend.h"
 
+#include "backends/gpu/operators/operators.h"
 #include "backends/gpu/rearrange/rearrange.h"
 #include "backends/gpu/runtime/device.h"
 #include "backends/nvidia/gemm/gemm.h"
@@ -13,7 +14,9 @@ constinit const Backend backend{
     .kind = gpu::vendor_kind,
     .device_count = gpu::device_count,
     .open = gpu::open_device,
-    .kernels = {.rearrange = gpu::make_rearrange, .gemm = nvidia::make_gemm},
+    .kernels = {.rearrange = gpu::make_rearrange,
+                .gemm = nvidia::make_gemm,
+                .operators = gpu::make_operator},
 };
 
 }  // namespace

@@ -1,0 +1,134 @@
+// Drawing a token: one block for each row. Without sorting: where the sum in descending order reaches a mass is found by
+// halving the range of the logits, as integers that are ordered as they are. All sums are taken in a fixed order.
+#pragma once
+
+#include "backends/gpu/operators/kernels.cuh"
+#include "contract/kernels.h"
+
+namespace infini::gpu {
+
+// Ordered as the floats are; NaN is the least.
+__device__ inline uint32_t ordered(float x) {
+  uint32_t bits;
+  if (x != x) return 0;
+  memcpy(&bits, &x, sizeof bits);
+  return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+
+// `count` logits at once where they lie together.
+template <class T, int count>
+struct SampledRow {
+  const char* logits;
+  int64_t step;
+  uint32_t length;
+  float most, temperature;
+
+  __device__ float logit(uint32_t i) const {
+    return static_cast<float>(element<T>(logits, step, i));
+  }
+  // body(logit, its place) for this thread's logits.
+  template <class Body>
+  __device__ void each(Body body) const {
+    const uint32_t whole = length / count * count;
+    for (uint32_t i = threadIdx.x * count; i < whole; i += operator_threads * count) {
+      const auto pack = load_pack<T, count>(logits, step, i);
+#pragma unroll
+      for (int k = 0; k < count; ++k) body(static_cast<float>(widened(pack.v[k])), i + k);
+    }
+    for (uint32_t i = whole + threadIdx.x; i < length; i += operator_threads) body(logit(i), i);
+  }
+  // The largest has 1. In f32: what is drawn does not depend on its last bits.
+  __device__ float mass(float x) const { return x != x ? 0.0f : exp((x - most) / temperature); }
+  // Over all logits whose number is at least `least`: their mass, and how many they are.
+  __device__ double mass_from(uint32_t least) const {
+    double sum = 0;
+    each([&](float x, uint32_t) {
+      if (ordered(x) >= least) sum += static_cast<double>(mass(x));
+    });
+    return over_block(sum, [](double a, double b) { return a + b; });
+  }
+  __device__ uint32_t count_from(uint32_t least) const {
+    uint32_t found = 0;
+    each([&](float x, uint32_t) { found += ordered(x) >= least; });
+    return over_block(found, [](uint32_t a, uint32_t b) { return a + b; });
+  }
+  // The largest number for which `enough` holds; it holds for 0 and for none beyond one for which it does not.
+  template <class Enough>
+  __device__ uint32_t last(Enough enough) const {
+    uint32_t found = 0;
+    for (uint32_t bit = 0x80000000u; bit != 0; bit >>= 1)
+      if (enough(found | bit)) found |= bit;
+    return found;
+  }
+  // The first token from `from` on with this number.
+  __device__ uint32_t next_of(uint32_t number, uint32_t from) const {
+    uint32_t first = length;
+    each([&](float x, uint32_t i) {
+      if (i >= from && i < first && ordered(x) == number) first = i;
+    });
+    return over_block(first, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
+  }
+  // The one with this number that is the `nth` (from 0) as they lie.
+  __device__ uint32_t nth_of(uint32_t number, uint32_t nth) const {
+    uint32_t at = next_of(number, 0);
+    for (; nth > 0; --nth) {
+      const uint32_t next = next_of(number, at + 1);
+      if (next == length) break;
+      at = next;
+    }
+    return at;
+  }
+};
+
+template <class T, int count>
+__global__ void __launch_bounds__(operator_threads)
+    sample_row(const __grid_constant__ RowNest nest, RowPointers base, uint32_t number,
+               SampleOptions options) {
+  wait_for_predecessor();
+  uint32_t index;
+  const auto place = place_operator_row<2>(nest, base, number, index);
+  SampledRow<T, count> row{place.at[1], nest.row_steps[1], nest.length, 0, options.temperature};
+  uint32_t most = 0;
+  row.each([&](float x, uint32_t) { most = ordered(x) > most ? ordered(x) : most; });
+  most = over_block(most, [](uint32_t a, uint32_t b) { return a > b ? a : b; });
+  uint32_t wanted_number = most, nth = 0;
+  const bool greedy =
+      options.random_val == 0 || options.topp == 0 || options.temperature == 0 || options.topk == 1;
+  if (!greedy && most != 0) {
+    const uint32_t bits = most >> 31 ? most & 0x7fffffffu : ~most;
+    memcpy(&row.most, &bits, sizeof bits);
+    const double whole = row.mass_from(0);
+    const uint32_t topk = options.topk <= 0 || static_cast<uint32_t>(options.topk) > row.length
+                              ? row.length
+                              : static_cast<uint32_t>(options.topk);
+    double kept = whole;
+    uint32_t least = 0, ties = 0;  // of the kept: the least number, and how many of it are kept
+    if (topk < row.length) {
+      least = row.last([&](uint32_t n) { return row.count_from(n) >= topk; });
+      const uint32_t above = least == UINT32_MAX ? 0 : row.count_from(least + 1);
+      ties = topk - above;
+      const uint32_t own = least >> 31 ? least & 0x7fffffffu : ~least;
+      float value;
+      memcpy(&value, &own, sizeof value);
+      kept = (least == UINT32_MAX ? 0.0 : row.mass_from(least + 1)) +
+             ties * (least == 0 ? 0.0 : static_cast<double>(row.mass(value)));
+    }
+    const double limit = whole * static_cast<double>(options.topp);
+    const double wanted = static_cast<double>(options.random_val) * (kept < limit ? kept : limit);
+    wanted_number = row.last([&](uint32_t n) { return row.mass_from(n) >= wanted; });
+    if (wanted_number < least) wanted_number = least;
+    const double before = wanted_number == UINT32_MAX ? 0.0 : row.mass_from(wanted_number + 1);
+    const uint32_t own = wanted_number >> 31 ? wanted_number & 0x7fffffffu : ~wanted_number;
+    float value;
+    memcpy(&value, &own, sizeof value);
+    const double each = wanted_number == 0 ? 0.0 : static_cast<double>(row.mass(value));
+    // As many of equal ones as are needed, at least one.
+    const double needed = each > 0 ? ceil((wanted - before) / each) : 1.0;
+    nth = needed <= 1 ? 0 : static_cast<uint32_t>(needed) - 1;
+    if (wanted_number == least && ties > 0 && nth >= ties) nth = ties - 1;
+  }
+  const uint32_t token = row.nth_of(wanted_number, nth);
+  if (threadIdx.x == 0) put_integer(place.at[0], nest.dtypes[0], token);
+}
+
+}  // namespace infini::gpu
