@@ -21,8 +21,21 @@ install(EXPORT infiniTargets NAMESPACE infini:: DESTINATION ${CMAKE_INSTALL_LIBD
 configure_package_config_file(cmake/infiniConfig.cmake.in ${PROJECT_BINARY_DIR}/infiniConfig.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/infini)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/infiniConfigVersion.cmake
-                                 COMPATIBILITY SameMajorVersion)
+                                 COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/infiniConfig.cmake ${PROJECT_BINARY_DIR}/infiniConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/infini)
+# Relative to the file, wherever the prefix is moved to; libdir may lie deeper than one folder (multiarch), or be absolute.
+foreach(kind LIB INCLUDE)
+  set(pc_${kind}DIR ${CMAKE_INSTALL_${kind}DIR})
+  if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_${kind}DIR})
+    set(pc_${kind}DIR "\${prefix}/${CMAKE_INSTALL_${kind}DIR}")
+  endif()
+endforeach()
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH pc_up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  set(pc_prefix "\${pcfiledir}/${pc_up}")
+endif()
 configure_file(cmake/infini.pc.in ${PROJECT_BINARY_DIR}/infini.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/infini.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

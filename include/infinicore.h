@@ -10,6 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of these headers; infiniVersionString() has the library's. */
+#define INFINI_VERSION_MAJOR 0
+#define INFINI_VERSION_MINOR 1
+#define INFINI_VERSION_PATCH 0
+
 #if defined(_WIN32)
 #define INFINI_EXPORT __declspec(dllexport)
 #else

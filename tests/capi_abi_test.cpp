@@ -2,6 +2,8 @@
 // down a second time in plain types. What changes one of them does not compile here; exported_symbols.txt has the names.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -168,6 +170,12 @@ TEST(Abi, HandlesAndDescriptorsBeginWithTheirDevice) {
   EXPECT_EQ(infiniopDestroyRearrangeDescriptor(rearrange), INFINI_STATUS_SUCCESS);
   EXPECT_EQ(infiniopDestroyTensorDescriptor(layout), INFINI_STATUS_SUCCESS);
   EXPECT_EQ(infiniopDestroyHandle(handle), INFINI_STATUS_SUCCESS);
+}
+
+TEST(Abi, HeadersAndLibraryAreOfOneVersion) {
+  EXPECT_EQ(std::to_string(INFINI_VERSION_MAJOR) + "." + std::to_string(INFINI_VERSION_MINOR) +
+                "." + std::to_string(INFINI_VERSION_PATCH),
+            infiniVersionString());
 }
 
 }  // namespace
