@@ -236,8 +236,9 @@ Work take_work(Arguments& arguments) {
   std::erase(words, "rearrange");  // `infini bench rearrange --suite cpu` reads well
   if (!suite.empty()) words.push_back(suite);
   if (count > 0) {
-    require(words.empty(), INFINI_STATUS_BAD_PARAM,
-            "--random takes no suite and no problem, got \"", words[0], "\"");
+    if (!words.empty())
+      fail(INFINI_STATUS_BAD_PARAM, "--random takes no suite and no problem, got \"", words[0],
+           "\"");
     return {{"random"}, random_problems(count, seed, megabytes, gemm)};
   }
   if (words.empty()) words.push_back(gemm ? "gemm" : "quick");

@@ -25,6 +25,8 @@ void add_named(const std::string& variable, ModuleFolders& found) {
       found.remarks.push_back("INFINI_BACKEND_PATH names \"" + entry +
                               "\", which is not an absolute path and was not followed");
   }
+  if (found.folders.empty() && found.remarks.empty())
+    found.remarks.push_back("INFINI_BACKEND_PATH names no folder");
 }
 
 // A library's modules lie beside it; those of a program that carries the library's code itself (bin/infini), in

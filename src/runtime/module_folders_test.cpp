@@ -34,7 +34,7 @@ TEST(ModuleFolders, TheVariableNamesAbsoluteFolders) {
 
 TEST(ModuleFolders, NothingRelativeIsFollowed) {
   for (const char* file : {"infini", "./infini", "../lib/libinfini.so", ""})
-    for (const char* variable : {"", "lib", "./lib", ".", ".."})
+    for (const char* variable : {"", "lib", "./lib", ".", "..", ":", "::"})
       for (const bool is_program : {false, true}) {
         const auto found =
             module_folders({.variable = variable, .file = file, .is_program = is_program});
