@@ -96,10 +96,26 @@ __INFINI_C INFINI_EXPORT const char* infiniStatusString(infiniStatus_t status);
 /* Version of the library, e.g. "0.1.0". */
 __INFINI_C INFINI_EXPORT const char* infiniVersionString(void);
 
-/* How many threads one operator may use on the CPU. Starts at INFINI_NUM_THREADS, else the number
- * of CPUs this process may run on. Results never depend on it. count must be 1..1024; 0 goes back
+/* How many threads one operator may use on the CPU. Starts at INFINI_NUM_THREADS, else OMP_NUM_THREADS,
+ * else the number of CPUs this process may run on and is granted (cgroup quotas). Results never depend on it. count must be 1..1024; 0 goes back
  * to the default. */
 __INFINI_C INFINI_EXPORT infiniStatus_t infiniSetNumThreads(int count);
 __INFINI_C INFINI_EXPORT infiniStatus_t infiniGetNumThreads(int* count);
+
+/* Threads of the client's own, where the library would otherwise use its own on the CPU; set size to
+ * sizeof(infiniExecutor_t).
+ * parallel(user, count, task, context) calls task(context, index) for each index of 0 to count - 1, on any
+ * threads, in any order, at the same time or one after the other, and returns when all those calls have
+ * returned. Calls that it leaves out are made up for by the caller. It must not throw, and may be called by
+ * several threads at a time. count is at most what infiniSetNumThreads says. */
+typedef struct {
+  size_t size;
+  void* user;
+  void (*parallel)(void* user, int count, void (*task)(void* context, int index), void* context);
+} infiniExecutor_t;
+
+/* For the whole process; NULL returns to the library's own threads. The struct is copied. What it names must
+ * stay valid while an operator that began with it runs. */
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniSetExecutor(const infiniExecutor_t* executor);
 
 #endif

@@ -82,6 +82,9 @@ static_assert(is<const char*()>(infiniGetLastErrorString) &&
               is<const char*(Status)>(infiniStatusString));
 static_assert(is<const char*()>(infiniVersionString));
 static_assert(is<Status(int)>(infiniSetNumThreads) && is<Status(int*)>(infiniGetNumThreads));
+static_assert(is<Status(const infiniExecutor_t*)>(infiniSetExecutor) &&
+              offsetof(infiniExecutor_t, user) == sizeof(size_t) &&
+              sizeof(infiniExecutor_t) == 3 * sizeof(void*));
 
 static_assert(is<Status()>(infinirtInit) && is<Status(int*)>(infinirtGetAllDeviceCount));
 static_assert(is<Status(Kind, int*)>(infinirtGetDeviceCount) &&

@@ -207,7 +207,7 @@ TEST(CapiGemm, ARunAllocatesNothing) {
   const GemmOp op(handle, square, square, square);
   const std::vector<float> a(40000, 1), b(40000, 1);
   std::vector<float> c(40000);
-  ASSERT_OK(op.run(c.data(), a.data(), b.data()));  // OpenMP starts its threads here
+  ASSERT_OK(op.run(c.data(), a.data(), b.data()));  // threads are made here
   const auto before = allocation_count();
   ASSERT_OK(op.run(c.data(), a.data(), b.data()));
   EXPECT_EQ(before, allocation_count());

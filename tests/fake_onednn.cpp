@@ -15,6 +15,12 @@ int fake_answer = 0;               // to dnnl_set_max_cpu_isa
 int fake_cap = -1, fake_caps = 0;  // what it was asked for last, and how often
 char fake_letters[3] = {};         // of the last product: is A, is B transposed
 
+#if !defined(WITHOUT_OPENMP)
+thread_local int fake_threads = 4;
+int omp_get_max_threads() { return fake_threads; }
+void omp_set_num_threads(int count) { fake_threads = count; }
+#endif
+
 const FakeVersion* dnnl_version() { return &fake_version; }
 
 int dnnl_set_max_cpu_isa(int isa) {

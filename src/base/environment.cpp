@@ -24,6 +24,7 @@ constexpr const char* known[] = {
     "INFINI_READ_THROUGH", "INFINI_TUNE",          "INFINI_VERBOSE",
     "INFINI_REARRANGE",    "INFINI_GPU_REARRANGE", "INFINI_ROOT",  // the last is our clients'
 };
+constexpr const char* shared = "OMP_NUM_THREADS";  // the one that others read, too
 constexpr const char* operators[] = {"REARRANGE", "GEMM"};
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -42,9 +43,9 @@ Pairs read_variables() {
   if (getauxval(AT_SECURE) != 0) return pairs;
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
     const char* const equals = std::strchr(*at, '=');
-    if (equals == nullptr || !is_ours(*at)) continue;
-    pairs.emplace_back(std::string(*at, static_cast<size_t>(equals - *at)),
-                       std::string(equals + 1));
+    if (equals == nullptr) continue;
+    std::string name(*at, static_cast<size_t>(equals - *at));
+    if (is_ours(*at) || name == shared) pairs.emplace_back(std::move(name), equals + 1);
   }
   return pairs;
 }
@@ -98,7 +99,7 @@ bool names_an_operator(const std::string& name) {
 }
 
 bool is_known(const std::string& name) {
-  return std::find(std::begin(known), std::end(known), name) != std::end(known) ||
+  return std::find(std::begin(known), std::end(known), name) != std::end(known) || name == shared ||
          name.starts_with("INFINI_TEST_") || names_an_operator(name);
 }
 

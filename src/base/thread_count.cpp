@@ -1,13 +1,13 @@
 // The thread count: an atomic that starts from the environment.
 #include "base/thread_count.h"
 
-#include <sched.h>
-
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/processors.h"
 
 namespace infini {
 namespace {
@@ -21,10 +21,8 @@ int default_thread_count() {
     tell_not_understood("INFINI_NUM_THREADS",
                         "a number from 1 to " + std::to_string(max_thread_count));
   }
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-  return 1;
+  if (const auto count = parse_thread_count(environment("OMP_NUM_THREADS"))) return *count;
+  return std::min(usable_processors(), max_thread_count);
 }
 
 std::atomic<int> count{0};  // 0: not yet known

@@ -1,6 +1,7 @@
 // infinicore.h: errors, version and the thread count.
 #include "infinicore.h"
 
+#include "base/executor.h"
 #include "base/thread_count.h"
 #include "capi/boundary.h"
 
@@ -21,4 +22,8 @@ infiniStatus_t infiniGetNumThreads(int* count) {
     require_pointer(count, "count");
     *count = thread_count();
   });
+}
+
+infiniStatus_t infiniSetExecutor(const infiniExecutor_t* executor) {
+  return at_boundary([&] { set_executor(executor); });
 }

@@ -1,10 +1,6 @@
 // CPU gemm: every instruction set and every candidate passes; bits do not depend on the threads.
 #include <gtest/gtest.h>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -254,23 +250,23 @@ TEST_P(EveryCandidate, ServesManyCallersAtOnce) {
   EXPECT_EQ(0, wrong);
 }
 
-int openmp_threads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
+// What the OpenMP of this library grants this thread.
+int openmp_threads(const std::string& name) {
+  const auto threads = name == "openblas" ? cpu::openblas().openmp.threads
+                       : name == "onednn" ? cpu::onednn().openmp.threads
+                                          : nullptr;
+  return threads == nullptr ? 1 : threads();
 }
 
 // Libraries are told the processor and kept to one thread without a trace in the host.
 TEST_P(EveryCandidate, LeavesTheHostsSettingsAlone) {
   EXPECT_EQ(nullptr, std::getenv("OPENBLAS_CORETYPE"));
   EXPECT_EQ(nullptr, std::getenv("ONEDNN_MAX_CPU_ISA"));
-  const int before = openmp_threads();
+  const int before = openmp_threads(GetParam());
   const std::vector<float> ones(300 * 300, 1);
   for (int threads : {1, 2})
     bits_of(harness::parse_gemm("gemm f32 m=300 n=300 k=300"), threads, ones, ones);
-  EXPECT_EQ(before, openmp_threads());
+  EXPECT_EQ(before, openmp_threads(GetParam()));
 }
 
 // One NaN in A spoils its row, one infinity in B its column, and nothing else.

@@ -1,4 +1,4 @@
-// Threads: the one place that knows OpenMP.
+// Parallel regions: loops that are cut into chunks, and teams that work through stages together.
 #pragma once
 
 #include <atomic>
@@ -6,14 +6,13 @@
 
 namespace infini::cpu {
 
-// The threads that a region may have now: 1 inside another parallel region and in a forked child
-// (the OpenMP runtime does not survive a fork).
+// The threads that a region may have now: 1 inside another one.
 int available_threads();
 
 using ChunkBody = void (*)(const void* context, int64_t begin, int64_t end);
 
-// Calls body(context, begin, end) for consecutive chunks that cover [0, count), one per thread.
-// The body must not throw.
+// Calls body(context, begin, end) once for each of so many consecutive chunks, which cover [0, count): on a thread of its
+// own where that comes in time, else on whichever is done with its own. The body must not throw.
 void parallel_chunks(int64_t count, int threads, ChunkBody body, const void* context);
 
 // body(begin, end), as above; no allocation, the body is called by reference.
@@ -61,44 +60,55 @@ class Shares {
   Share shares_[most];
 };
 
-// While it lives, regions that this thread opens have no other threads, also those of libraries that
-// use the same OpenMP. Nothing that other threads see is changed.
-class OneThread {
- public:
-  OneThread();
-  ~OneThread();
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
-
-// The library (of dlopen) uses the OpenMP that we use, or none.
-bool shares_openmp(void* library);
-
-// One of the threads that work on something together: as many as the runtime gave, not always as many
-// as were asked for.
+// One of the threads that work on something together, in stages: every member goes through the same ones. Nobody waits
+// for a member that has not come yet, only for tasks that somebody has begun, so that one thread is enough and more may
+// come at any time.
 class Team {
  public:
-  struct Meeting {
-    std::atomic<int> arrived{0}, round{0};
+  // Of all members together. Tasks are counted through all stages.
+  struct Progress {
+    alignas(64) std::atomic<int64_t> claimed{0};
+    alignas(64) std::atomic<int64_t> done{0};
+    std::atomic<int64_t> awaited{-1};  // sleepers wait for so many to be done
+    std::atomic<uint32_t> bell{0};
   };
-  Team(int rank, int size, Meeting& meeting) : rank_(rank), size_(size), meeting_(meeting) {}
-  int rank() const { return rank_; }
-  int size() const { return size_; }
-  // Returns when all have called it; each then sees what the others wrote before.
+  Team(int rank, int threads, Progress& progress)
+      : rank_(rank), threads_(threads), progress_(progress) {}
+  int rank() const { return rank_; }        // below threads(); no two at a time have the same
+  int threads() const { return threads_; }  // the most that may come, not those that are there
+
+  // A stage: body(task) for those tasks of 0 to count - 1 that this member gets. Returns when all are begun.
+  template <class Body>
+  void share(int64_t count, const Body& body) {
+    planned_ += count;
+    for (int64_t task; (task = claim()) < planned_;) {
+      body(task - (planned_ - count));
+      finish_task();
+    }
+  }
+  // Returns when all tasks of the stages so far are done; this member then sees what the others wrote in them.
   void wait();
 
  private:
-  int rank_, size_;
-  Meeting& meeting_;
+  // The next task, unless it belongs to a stage that this member has not reached.
+  int64_t claim() {
+    int64_t task = progress_.claimed.load(std::memory_order_relaxed);
+    while (task < planned_ &&
+           !progress_.claimed.compare_exchange_weak(task, task + 1, std::memory_order_relaxed)) {
+    }
+    return task;
+  }
+  void finish_task();
+
+  int rank_, threads_;
+  Progress& progress_;
+  int64_t planned_ = 0;  // tasks of the stages so far
 };
 
 using TeamBody = void (*)(const void* context, Team& team);
 void parallel_team(int threads, TeamBody body, const void* context);
 
-// body(team) on every thread; it must not throw.
+// body(team) on this thread and on those that come; it must not throw.
 template <class Body>
 void parallel_team(int threads, const Body& body) {
   parallel_team(

@@ -1,7 +1,6 @@
 // The blocked gemm's parts and sizes, see gemm_blocked.cpp.
 #pragma once
 
-#include <atomic>
 #include <string>
 
 #include "backends/cpu/gemm/gemm.h"
@@ -25,15 +24,11 @@ class Blocked final : public CpuGemm {
   void multiply(const Pointers& p, float alpha, float beta) const override;
 
  private:
-  struct Counters {
-    std::atomic<int64_t> next[2] = {0, 0};
-  };
   struct Work {  // one thread's view of a run
     Pointers p;
     T alpha, beta;
     Team& team;
-    Counters& counters;
-    int64_t step = 0;  // of the meetings
+    int64_t step = 0;  // which of the buffers is packed
   };
   struct Region {  // the part of C for which an operand is packed together
     char* c;

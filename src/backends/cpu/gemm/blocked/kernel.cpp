@@ -189,22 +189,18 @@ void Blocked<T>::multiply(const Pointers& given, float alpha, float beta) const 
   if (swapped_) std::swap(p.a, p.b);
   const int threads = std::min(threads_, available_threads());
   if (team_ > 1 || threads_ == 1) {
-    Counters counters;
     return parallel_team(threads, [&](Team& team) {
-      Work work{p, static_cast<T>(alpha), static_cast<T>(beta), team, counters};
+      Work work{p, static_cast<T>(alpha), static_cast<T>(beta), team};
       for (int64_t block = 0; block < blocks(); ++block) run_block(work, block);
     });
   }
-  std::atomic<int64_t> next{0};
   parallel_team(threads, [&](Team& team) {
-    Counters counters;
-    Team::Meeting meeting;
-    Team alone(0, 1, meeting);
+    Team::Progress progress;
+    Team alone(0, 1, progress);
     Pointers mine = p;
     mine.workspace += team.rank() * team_bytes_;
-    Work work{mine, static_cast<T>(alpha), static_cast<T>(beta), alone, counters};
-    for (int64_t block; (block = next.fetch_add(1, std::memory_order_relaxed)) < blocks();)
-      run_block(work, block);
+    Work work{mine, static_cast<T>(alpha), static_cast<T>(beta), alone};
+    team.share(blocks(), [&](int64_t block) { run_block(work, block); });
   });
 }
 
@@ -227,7 +223,6 @@ void Blocked<T>::run_block(Work& work, int64_t block) const {
 }
 
 // Two buffers in turn: what is packed for the next piece is not what a slower thread still reads.
-// The counter that a piece uses is cleared before the meeting, when nobody reads it any more.
 template <class T>
 void Blocked<T>::run_by_rows(Work& work, const Region& region) const {
   char* const workspace = work.p.workspace;
@@ -238,17 +233,17 @@ void Blocked<T>::run_by_rows(Work& work, const Region& region) const {
   for (int64_t first = 0; first < plan_.k; first += depth_, ++work.step) {
     const int64_t length = std::min(depth_, plan_.k - first);
     T* const packed = reinterpret_cast<T*>(workspace + work.step % buffers_ * shared_bytes_);
-    const int64_t from = panels * work.team.rank() / work.team.size() * panel_,
-                  to = std::min(region.cols,
-                                panels * (work.team.rank() + 1) / work.team.size() * panel_);
-    pack_panels(region.b + first * plan_.b.row_step + from * plan_.b.col_step, length, to - from,
-                packed + from * depth_);
-    std::atomic<int64_t>& next = work.counters.next[work.step & 1];
-    if (work.team.rank() == 0) next.store(0, std::memory_order_relaxed);
+    const int64_t shares = std::min<int64_t>(work.team.threads(), panels);
+    work.team.share(shares, [&](int64_t share) {
+      const int64_t from = panels * share / shares * panel_,
+                    to = std::min(region.cols, panels * (share + 1) / shares * panel_);
+      pack_panels(region.b + first * plan_.b.row_step + from * plan_.b.col_step, length, to - from,
+                  packed + from * depth_);
+    });
     work.team.wait();
     const bool last = first + depth_ >= plan_.k;
-    for (int64_t row; (row = next.fetch_add(group_, std::memory_order_relaxed)) < region.rows;) {
-      const int64_t rows = std::min(group_, region.rows - row);
+    work.team.share(ceil_div(region.rows, group_), [&](int64_t group) {
+      const int64_t row = group * group_, rows = std::min(group_, region.rows - row);
       const char* a = region.a + row * plan_.a.row_step + first * plan_.a.col_step;
       if (pack_a_) pack_strips(a, length, rows, 0, strips(rows), mine);
       Part part = part_of(work, region, first, length, sums, region_cols_);
@@ -257,7 +252,7 @@ void Blocked<T>::run_by_rows(Work& work, const Region& region) const {
       if (last && !direct_c_)
         finish(work, region.c + row * plan_.c.row_step, sums + row * region_cols_, region_cols_,
                rows, region.cols);
-    }
+    });
   }
 }
 
@@ -269,19 +264,18 @@ void Blocked<T>::run_by_cols(Work& work, const Region& region) const {
       workspace + buffers_ * shared_bytes_ + work.team.rank() * (private_bytes_ + sum_bytes_);
   T *const mine = reinterpret_cast<T*>(own), *const sums =
                                                  reinterpret_cast<T*>(own + private_bytes_);
-  const int64_t count = strips(region.rows);
-  for (int64_t first = 0, at = 0; first < plan_.k; first += depth_) {
-    const int64_t length = std::min(depth_, plan_.k - first);
-    pack_strips(region.a + first * plan_.a.col_step, length, region.rows,
-                count * work.team.rank() / work.team.size(),
-                count * (work.team.rank() + 1) / work.team.size(), packed + at);
-    at += count * strip_step(length);
-  }
-  std::atomic<int64_t>& next = work.counters.next[work.step & 1];
-  if (work.team.rank() == 0) next.store(0, std::memory_order_relaxed);
+  const int64_t count = strips(region.rows), shares = std::min<int64_t>(work.team.threads(), count);
+  work.team.share(shares, [&](int64_t share) {
+    for (int64_t first = 0, at = 0; first < plan_.k; first += depth_) {
+      const int64_t length = std::min(depth_, plan_.k - first);
+      pack_strips(region.a + first * plan_.a.col_step, length, region.rows, count * share / shares,
+                  count * (share + 1) / shares, packed + at);
+      at += count * strip_step(length);
+    }
+  });
   work.team.wait();
-  for (int64_t col; (col = next.fetch_add(group_, std::memory_order_relaxed)) < region.cols;) {
-    const int64_t cols = std::min(group_, region.cols - col);
+  work.team.share(ceil_div(region.cols, group_), [&](int64_t group) {
+    const int64_t col = group * group_, cols = std::min(group_, region.cols - col);
     const char* b = region.b + col * plan_.b.col_step;
     int64_t at = 0;
     for (int64_t first = 0; first < plan_.k; first += depth_) {
@@ -294,7 +288,7 @@ void Blocked<T>::run_by_cols(Work& work, const Region& region) const {
     }
     if (!direct_c_)
       finish(work, region.c + col * plan_.c.col_step, sums, group_, region.rows, cols);
-  }
+  });
   ++work.step;
 }
 

@@ -98,7 +98,7 @@ class LibraryGemm final : public CpuGemm {
     std::atomic<int64_t> next{0};
     std::atomic<bool> failed{false};
     parallel_for(threads, threads, [&](int64_t, int64_t) {
-      const OneThread alone;
+      const OneThread alone(library_.openmp);
       for (int64_t block; (block = next.fetch_add(1, std::memory_order_relaxed)) < count;)
         if (!function_(call_of(p, block, alpha, beta)))
           failed.store(true, std::memory_order_relaxed);

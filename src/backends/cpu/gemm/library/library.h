@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backends/cpu/gemm/gemm.h"
+#include "backends/cpu/gemm/library/openmp.h"
 #include "plan/gemm_operand.h"
 
 namespace infini::cpu {
@@ -23,8 +24,9 @@ struct LibraryCall {
 struct GemmLibrary {
   std::string about;    // name, version and the processor that it takes this one for
   std::string why_not;  // empty: it can be used
-  // Computed by the calling thread alone, where OpenMP gives it no others; false: it failed. Null: it
-  // has no such product.
+  OpenMp openmp;        // by which it is kept to the calling thread, where it uses any
+  // Computed by the calling thread alone, where it is kept to it; false: it failed. Null: it has no
+  // such product.
   bool (*f32)(const LibraryCall<float>&) = nullptr;
   bool (*f64)(const LibraryCall<double>&) = nullptr;
   int64_t least_rows = 1, least_cols = 1;  // smaller blocks of C cost it too much

@@ -1,7 +1,6 @@
 // oneDNN 3 as a provider of f32 products, by the one function of it that keeps no state.
 #include "backends/cpu/gemm/library/library.h"
 #include "backends/cpu/machine/isa.h"
-#include "backends/cpu/runtime/parallel.h"
 #include "backends/cpu/runtime/shared_object.h"
 
 namespace infini::cpu {
@@ -25,7 +24,7 @@ bool compute(const LibraryCall<float>& x) {
                x.c_form.leading) == success;
 }
 
-std::string examine(void* library, bool hide_amx, std::string& about) {
+std::string examine(void* library, bool hide_amx, std::string& about, OpenMp& runtime) {
   const Version* (*version)() = nullptr;
   int (*set_max_cpu_isa)(int) = nullptr;
   if (library == nullptr) return "oneDNN cannot be opened, or this build knows of none";
@@ -36,8 +35,8 @@ std::string examine(void* library, bool hide_amx, std::string& about) {
     return "oneDNN lacks a function";
   about = "oneDNN " + std::to_string(version()->major) + "." + std::to_string(version()->minor);
   if (version()->cpu_runtime != sequential_runtime &&
-      (version()->cpu_runtime != openmp_runtime || !shares_openmp(library)))
-    return "oneDNN has threads of its own";
+      (version()->cpu_runtime != openmp_runtime || !find_openmp(library, runtime)))
+    return "oneDNN has threads of its own, or it is unclear which OpenMP it uses";
   // It would divide by what that leaf does not say; f32 has no use for AMX.
   if (hide_amx && set_max_cpu_isa(avx512_core) != success)
     return "oneDNN cannot be kept from AMX, which this processor announces and does not describe";
@@ -48,7 +47,7 @@ std::string examine(void* library, bool hide_amx, std::string& about) {
 
 GemmLibrary onednn_from(void* library, bool hide_amx) {
   GemmLibrary result{.f32 = compute, .least_rows = 64, .least_cols = 320};
-  result.why_not = examine(library, hide_amx, result.about);
+  result.why_not = examine(library, hide_amx, result.about, result.openmp);
   return result;
 }
 

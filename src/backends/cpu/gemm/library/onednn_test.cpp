@@ -1,6 +1,8 @@
 // What we make of oneDNN, and what we ask of it, by a stand-in for the library.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "backends/cpu/gemm/library/library.h"
 #include "backends/cpu/runtime/shared_object.h"
 
@@ -61,10 +63,36 @@ TEST_F(OneDnn, IsOfVersionThree) {
 }
 
 TEST_F(OneDnn, HasNoThreadsOfItsOwn) {
-  version().cpu_runtime = openmp;  // the stand-in brings no other OpenMP than ours
+  version().cpu_runtime = openmp;
   EXPECT_TRUE(is_taken());
   version().cpu_runtime = tbb;
   EXPECT_FALSE(is_taken());
+}
+
+// It cannot be kept to one thread by an OpenMP that is not found.
+TEST_F(OneDnn, IsNotTakenWithAnUnknownOpenMp) {
+  void* const other = open_shared_object(FAKE_ONEDNN_WITHOUT_OPENMP_PATH);
+  ASSERT_NE(nullptr, other);
+  auto& its_version = *static_cast<Version*>(symbol_of(other, "fake_version"));
+  EXPECT_TRUE(onednn_from(other, false).why_not.empty());
+  its_version.cpu_runtime = openmp;
+  EXPECT_FALSE(onednn_from(other, false).why_not.empty());
+}
+
+TEST_F(OneDnn, IsKeptToTheThreadThatCallsIt) {
+  version().cpu_runtime = openmp;
+  const GemmLibrary library = onednn_from(library_, false);
+  ASSERT_NE(nullptr, library.openmp.threads);
+  EXPECT_EQ(4, library.openmp.threads()) << "the stand-in's";
+  {
+    const OneThread alone(library.openmp);
+    EXPECT_EQ(1, library.openmp.threads());
+    std::thread([&] { EXPECT_EQ(4, library.openmp.threads()); }).join();
+    const OneThread again(library.openmp);
+    EXPECT_EQ(1, library.openmp.threads());
+  }
+  EXPECT_EQ(4, library.openmp.threads());
+  const OneThread without{OpenMp{}};
 }
 
 TEST_F(OneDnn, NeedNotBeThere) {

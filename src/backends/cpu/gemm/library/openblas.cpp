@@ -4,7 +4,6 @@
 
 #include "backends/cpu/gemm/library/library.h"
 #include "backends/cpu/machine/isa.h"
-#include "backends/cpu/runtime/parallel.h"
 #include "backends/cpu/runtime/shared_object.h"
 
 namespace infini::cpu {
@@ -46,7 +45,7 @@ const Cores* cores_here() {
   return nullptr;  // other processors are left to its own judgement
 }
 
-std::string examine(void* library, std::string& about) {
+std::string examine(void* library, std::string& about, OpenMp& runtime) {
   char* (*config)() = nullptr;
   char* (*corename)() = nullptr;
   int (*parallel)() = nullptr;
@@ -72,7 +71,8 @@ std::string examine(void* library, std::string& about) {
   if (parallel() == serial) return "OpenBLAS without threads can serve one caller at a time only";
   // The number of its own threads is one for the whole process, and the host's to decide.
   if (parallel() == own_threads && threads() != 1) return "OpenBLAS has threads of its own";
-  if (parallel() == openmp && !shares_openmp(library)) return "OpenBLAS has an OpenMP of its own";
+  if (parallel() == openmp && !find_openmp(library, runtime))
+    return "OpenBLAS cannot be kept to the thread that calls it: which OpenMP it uses is unclear";
   return "";
 }
 
@@ -82,7 +82,7 @@ GemmLibrary load() {
   const Cores* cores = cores_here();
   void* library = cores ? open_shared_object(OPENBLAS_PATH, "OPENBLAS_CORETYPE", cores->names[0])
                         : open_shared_object(OPENBLAS_PATH);
-  result.why_not = examine(library, result.about);
+  result.why_not = examine(library, result.about, result.openmp);
   return result;
 }
 

@@ -117,12 +117,12 @@ class Skinny final : public CpuGemm {
     }
     const int threads = std::min(threads_, available_threads());
     for (int64_t batch = 0; batch < plan_.batch; batch += together_) {
-      std::atomic<int64_t> next{batch * stretches};
       if (packs_a_) pack_a(p, batch);
       if (shares_cuts_) {
-        parallel_team(threads, [&](Team& team) { run_cuts(team, next, p, batch, alpha, beta); });
+        parallel_team(threads, [&](Team& team) { run_cuts(team, p, batch, alpha, beta); });
         continue;
       }
+      std::atomic<int64_t> next{batch * stretches};
       parallel_for(threads, threads, [&](int64_t first, int64_t last) {
         char* scratch = p.workspace + a_bytes_ + first * scratch_bytes_;
         if (first == last) return;
@@ -149,29 +149,28 @@ class Skinny final : public CpuGemm {
       for (int64_t j = 0; j < cols; ++j) total[row * sum_row_ + j] += more[row * sum_row_ + j];
   }
 
-  // Stretches of all cuts, one by one; then this thread's columns of their sums, added in the order of k.
-  void run_cuts(Team& team, std::atomic<int64_t>& next, const Pointers& p, int64_t batch, T alpha,
-                T beta) const {
+  // Stretches of all cuts, one by one; then the columns of their sums, added in the order of k.
+  void run_cuts(Team& team, const Pointers& p, int64_t batch, T alpha, T beta) const {
     const T* const a = rows_of_a(p, batch);
-    const int64_t tasks_before = batch * ceil_div(plan_.n, cols_);
     T* const sums = reinterpret_cast<T*>(p.workspace + a_bytes_);
     const int64_t cut_sums = plan_.m * sum_row_, stretches = ceil_div(plan_.n, cols_);
     const char* const b = p.b + batch * plan_.b.batch_step;
-    for (int64_t s;
-         (s = next.fetch_add(1, std::memory_order_relaxed) - tasks_before) < cuts_ * stretches;) {
+    team.share(cuts_ * stretches, [&](int64_t s) {
       const int64_t k = s / stretches * cut_, col = s % stretches * cols_;
       run_across({std::min(cut_, plan_.k - k), std::min(cols_, plan_.n - col), a + k, a_row_,
                   b + k * plan_.b.row_step + col * plan_.b.col_step, plan_.b.row_step,
                   sums + s / stretches * cut_sums + col, sum_row_, 0});
-    }
+    });
     team.wait();
     const int64_t lines = ceil_div(plan_.n, line_bytes),
-                  first = lines * team.rank() / team.size() * line_bytes,
-                  last = std::min(plan_.n, lines * (team.rank() + 1) / team.size() * line_bytes);
-    if (first >= last) return;
-    for (int64_t cut = 1; cut < cuts_; ++cut)
-      add(sums + first, sums + first + cut * cut_sums, last - first);
-    finish(p, batch, sums + first, first, last - first, alpha, beta);
+                  shares = std::min<int64_t>(team.threads(), lines);
+    team.share(shares, [&](int64_t share) {
+      const int64_t first = lines * share / shares * line_bytes,
+                    last = std::min(plan_.n, lines * (share + 1) / shares * line_bytes);
+      for (int64_t cut = 1; cut < cuts_; ++cut)
+        add(sums + first, sums + first + cut * cut_sums, last - first);
+      finish(p, batch, sums + first, first, last - first, alpha, beta);
+    });
   }
 
   void finish(const Pointers& p, int64_t batch, const T* sums, int64_t col, int64_t cols, T alpha,

@@ -2,7 +2,6 @@
 // in its own type, a few long rows at a time, while the sums of all rows wait in the second cache. (Tiles would keep their
 // sums in registers and walk down B in short pieces of rows, which memory answers at half its speed.)
 #include <algorithm>
-#include <atomic>
 #include <sstream>
 
 #include "backends/cpu/gemm/gemm.h"
@@ -60,15 +59,14 @@ class Sweep final : public CpuGemm {
     Pointers p = given;
     if (swapped_) std::swap(p.a, p.b);
     for (int64_t batch = 0; batch < plan_.batch; ++batch) {
-      std::atomic<int64_t> next{0};
       parallel_team(std::min(threads_, available_threads()), [&](Team& team) {
-        const int64_t groups = rows_ / kernels_.sweep_rows;
-        for (int64_t group = team.rank(); group < groups; group += team.size())
-          pack_group(p, batch, group);
+        team.share(rows_ / kernels_.sweep_rows,
+                   [&](int64_t group) { pack_group(p, batch, group); });
         team.wait();
         T* const sums = reinterpret_cast<T*>(p.workspace + a_bytes_ + team.rank() * thread_bytes_);
-        for (int64_t s; (s = next.fetch_add(1, std::memory_order_relaxed) * cols_) < plan_.n;)
-          run_stretch(p, batch, s, sums, alpha, beta);
+        team.share(ceil_div(plan_.n, cols_), [&](int64_t stretch) {
+          run_stretch(p, batch, stretch * cols_, sums, alpha, beta);
+        });
       });
     }
   }
