@@ -18,7 +18,7 @@ std::vector<char> allocate(uint64_t bytes) {
   try {
     return std::vector<char>(bytes);
   } catch (const std::exception&) {
-    fail(INFINI_STATUS_INTERNAL_ERROR, "the comparison needs ", bytes,
+    fail(INFINI_STATUS_OUT_OF_MEMORY, "the comparison needs ", bytes,
          " bytes of host memory, which are not there");
   }
 }

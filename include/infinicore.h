@@ -2,7 +2,10 @@
  *
  * Conventions of the whole API: every function returns an infiniStatus_t, strides count elements,
  * a stream is an opaque pointer (NULL = the device's default stream), and nothing ever throws,
- * prints or exits. After a failure infiniGetLastErrorString() says in words what was wrong.
+ * prints or exits. After a failure infiniGetLastErrorString() says in words what was wrong, and what
+ * the call should have made is NULL. Destroying NULL does nothing and succeeds. Destroying what other
+ * threads use waits until they have done with it. A child of fork() may go on using the CPU (all that
+ * was made on it, too), not an accelerator.
  */
 #ifndef INFINICORE_H
 #define INFINICORE_H
@@ -45,7 +48,8 @@ typedef enum {
   INFINI_STATUS_BAD_TENSOR_DTYPE = 10,
   INFINI_STATUS_BAD_TENSOR_SHAPE = 11,
   INFINI_STATUS_BAD_TENSOR_STRIDES = 12,
-  INFINI_STATUS_INSUFFICIENT_WORKSPACE = 13
+  INFINI_STATUS_INSUFFICIENT_WORKSPACE = 13,
+  INFINI_STATUS_OUT_OF_MEMORY = 14 /* of the host or of a device */
 } infiniStatus_t;
 
 typedef enum {

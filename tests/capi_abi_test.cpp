@@ -33,7 +33,8 @@ static_assert(INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED == 5 && INFINI_STATUS_DEVI
 static_assert(INFINI_STATUS_DEVICE_NOT_INITIALIZED == 7 &&
               INFINI_STATUS_DEVICE_ARCHITECTURE_NOT_SUPPORTED == 8);
 static_assert(INFINI_STATUS_BAD_TENSOR_DTYPE == 10 && INFINI_STATUS_BAD_TENSOR_SHAPE == 11);
-static_assert(INFINI_STATUS_BAD_TENSOR_STRIDES == 12 && INFINI_STATUS_INSUFFICIENT_WORKSPACE == 13);
+static_assert(INFINI_STATUS_BAD_TENSOR_STRIDES == 12 &&
+              INFINI_STATUS_INSUFFICIENT_WORKSPACE == 13 && INFINI_STATUS_OUT_OF_MEMORY == 14);
 
 static_assert(INFINI_DEVICE_CPU == 0 && INFINI_DEVICE_NVIDIA == 1 && INFINI_DEVICE_CAMBRICON == 2);
 static_assert(INFINI_DEVICE_ASCEND == 3 && INFINI_DEVICE_METAX == 4 && INFINI_DEVICE_MOORE == 5);
@@ -131,6 +132,10 @@ static_assert(is<Status(Layout*, size_t, const size_t*, const ptrdiff_t*, infini
 static_assert(is<Status(Layout*, Kind, int, infiniDtype_t, size_t, const size_t*,
                         const ptrdiff_t*)>(infiniopCreateTensorDescriptor));
 static_assert(is<Status(Layout)>(infiniopDestroyTensorDescriptor));
+static_assert(is<Status(Layout, size_t*)>(infiniopGetTensorDescriptorRank) &&
+              is<Status(Layout, infiniDtype_t*)>(infiniopGetTensorDescriptorDtype));
+static_assert(is<Status(Layout, size_t*, size_t)>(infiniopGetTensorDescriptorShape) &&
+              is<Status(Layout, ptrdiff_t*, size_t)>(infiniopGetTensorDescriptorStrides));
 static_assert(is<Status(const InfiniopDescriptor*, Kind*)>(infiniopGetDescriptorDeviceType));
 static_assert(is<Status(const InfiniopDescriptor*, int*)>(infiniopGetDescriptorDeviceId));
 static_assert(is<Status(Handle, Operator*, Layout, Layout)>(infiniopCreateRearrangeDescriptor));

@@ -46,7 +46,7 @@ class FakeDevice : public Device {
   void* allocate(size_t bytes) override {
     size_t used = 0;
     for (const auto& [p, size] : live) used += size;
-    require(bytes <= capacity - used, INFINI_STATUS_INTERNAL_ERROR, "the fake device is full");
+    require(bytes <= capacity - used, INFINI_STATUS_OUT_OF_MEMORY, "the fake device is full");
     void* p = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
     live[p] = bytes;
     return p;

@@ -17,6 +17,18 @@ infiniopCreateTensorDescriptor(infiniopTensorDescriptor_t* desc, size_t ndim, co
 __INFINI_C INFINI_EXPORT infiniStatus_t
 infiniopDestroyTensorDescriptor(infiniopTensorDescriptor_t desc);
 
+/* What a descriptor was made of, for operators written outside. Strides are there, too, where the
+ * descriptor was made without. shape and strides are arrays of `capacity` entries (NULL where that is
+ * 0), which must be at least the rank; entries behind it are left alone. */
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopGetTensorDescriptorRank(infiniopTensorDescriptor_t desc, size_t* ndim);
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopGetTensorDescriptorShape(infiniopTensorDescriptor_t desc, size_t* shape, size_t capacity);
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopGetTensorDescriptorStrides(
+    infiniopTensorDescriptor_t desc, ptrdiff_t* strides, size_t capacity);
+__INFINI_C INFINI_EXPORT infiniStatus_t
+infiniopGetTensorDescriptorDtype(infiniopTensorDescriptor_t desc, infiniDtype_t* dtype);
+
 #ifdef __cplusplus
 /* The spelling of the design documents; a layout does not depend on the device. */
 inline infiniStatus_t infiniopCreateTensorDescriptor(infiniopTensorDescriptor_t* desc,

@@ -23,22 +23,14 @@ PyObject* make_class(nb::module_& module, const char* name, const char* doc, nb:
   return made;
 }
 
-// The library has one status for all that the machine refused; its message says when that was
-// memory.
-bool is_out_of_memory(const infinicore::Error& error) {
-  const std::string text = error.what();
-  return error.status() == INFINI_STATUS_INTERNAL_ERROR &&
-         (text.find("out of memory") != std::string::npos ||
-          text.find("cannot allocate") != std::string::npos);
-}
-
 PyObject* class_of(const infinicore::Error& error) {
   switch (error.status()) {
     case INFINI_STATUS_BAD_TENSOR_DTYPE: return classes.type;
     case INFINI_STATUS_BAD_PARAM:
     case INFINI_STATUS_BAD_TENSOR_SHAPE:
     case INFINI_STATUS_BAD_TENSOR_STRIDES: return classes.value;
-    default: return is_out_of_memory(error) ? classes.memory : classes.error;
+    case INFINI_STATUS_OUT_OF_MEMORY: return classes.memory;
+    default: return classes.error;
   }
 }
 
@@ -53,7 +45,7 @@ void translate(const std::exception_ptr& thrown, void*) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
     Py_DECREF(exception);
   } catch (const std::bad_alloc&) {
-    PyErr_SetString(classes.memory, "out of host memory");
+    PyErr_SetString(classes.memory, "out of host memory");  // of the package itself
   }
 }
 
@@ -78,7 +70,7 @@ void bind_errors(nb::module_& module) {
   classes.type = make_class(module, "InvalidType", "No array, or elements of a wrong type.",
                             both(PyExc_TypeError), INFINI_STATUS_BAD_TENSOR_DTYPE);
   classes.memory = make_class(module, "OutOfMemory", "The device or the host has no more memory.",
-                              both(PyExc_MemoryError), INFINI_STATUS_INTERNAL_ERROR);
+                              both(PyExc_MemoryError), INFINI_STATUS_OUT_OF_MEMORY);
   nb::register_exception_translator(translate);
 }
 

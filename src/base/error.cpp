@@ -1,7 +1,15 @@
-// Names of the statuses.
+// Names of the statuses, and the error that cannot be made when it is needed.
 #include "base/error.h"
 
 namespace infini {
+namespace {
+
+// Made when the library is loaded and never destroyed. A copy of it shares the text.
+const Error& out_of_memory = *new Error(INFINI_STATUS_OUT_OF_MEMORY, "out of host memory");
+
+}  // namespace
+
+void fail_out_of_memory() { throw Error(out_of_memory); }
 
 const char* status_name(infiniStatus_t status) {
   switch (status) {
@@ -19,6 +27,7 @@ const char* status_name(infiniStatus_t status) {
     case INFINI_STATUS_BAD_TENSOR_SHAPE: return "INFINI_STATUS_BAD_TENSOR_SHAPE";
     case INFINI_STATUS_BAD_TENSOR_STRIDES: return "INFINI_STATUS_BAD_TENSOR_STRIDES";
     case INFINI_STATUS_INSUFFICIENT_WORKSPACE: return "INFINI_STATUS_INSUFFICIENT_WORKSPACE";
+    case INFINI_STATUS_OUT_OF_MEMORY: return "INFINI_STATUS_OUT_OF_MEMORY";
   }
   return "unknown status";
 }

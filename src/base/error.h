@@ -33,6 +33,9 @@ inline void require_pointer(const void* p, const char* argument) {
   require(p != nullptr, INFINI_STATUS_NULL_POINTER, argument, " is NULL");
 }
 
+// OUT_OF_MEMORY, by an Error that was made when there was some.
+[[noreturn]] void fail_out_of_memory();
+
 const char* status_name(infiniStatus_t status);
 
 }  // namespace infini

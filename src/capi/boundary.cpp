@@ -22,7 +22,7 @@ infiniStatus_t record_exception() noexcept {
   } catch (const Error& error) {
     return remember(error.status(), error.what());
   } catch (const std::bad_alloc&) {
-    return remember(INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
+    return remember(INFINI_STATUS_OUT_OF_MEMORY, "out of host memory");
   } catch (const std::exception& error) {
     return remember(INFINI_STATUS_INTERNAL_ERROR, error.what());
   } catch (...) {

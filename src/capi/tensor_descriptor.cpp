@@ -32,6 +32,19 @@ TensorDescriptors& descriptors() {
   return all.get();
 }
 
+// Copies shape or strides, which lie `offset` ranks into the numbers.
+template <class Number>
+void copy_numbers(infiniopTensorDescriptor_t desc, int offset, Number* to, size_t capacity,
+                  const char* argument) {
+  const auto tensor = TensorDescriptors::pin(desc, "desc");
+  const auto rank = static_cast<size_t>(tensor->rank);
+  require(capacity >= rank, INFINI_STATUS_BAD_PARAM, "capacity is ", capacity,
+          "; the tensor's rank is ", rank);
+  if (rank == 0) return;
+  require_pointer(to, argument);
+  std::copy_n(tensor->numbers.get() + offset * tensor->rank, rank, to);
+}
+
 }  // namespace
 }  // namespace infini
 
@@ -47,4 +60,29 @@ infiniStatus_t infiniopCreateTensorDescriptor(infiniopTensorDescriptor_t* desc, 
 
 infiniStatus_t infiniopDestroyTensorDescriptor(infiniopTensorDescriptor_t desc) {
   return destroy_unless_null(desc, [&] { descriptors().destroy(desc, "desc"); });
+}
+
+infiniStatus_t infiniopGetTensorDescriptorRank(infiniopTensorDescriptor_t desc, size_t* ndim) {
+  return at_boundary([&] {
+    require_pointer(ndim, "ndim");
+    *ndim = static_cast<size_t>(TensorDescriptors::pin(desc, "desc")->rank);
+  });
+}
+
+infiniStatus_t infiniopGetTensorDescriptorShape(infiniopTensorDescriptor_t desc, size_t* shape,
+                                                size_t capacity) {
+  return at_boundary([&] { copy_numbers(desc, 0, shape, capacity, "shape"); });
+}
+
+infiniStatus_t infiniopGetTensorDescriptorStrides(infiniopTensorDescriptor_t desc,
+                                                  ptrdiff_t* strides, size_t capacity) {
+  return at_boundary([&] { copy_numbers(desc, 1, strides, capacity, "strides"); });
+}
+
+infiniStatus_t infiniopGetTensorDescriptorDtype(infiniopTensorDescriptor_t desc,
+                                                infiniDtype_t* dtype) {
+  return at_boundary([&] {
+    require_pointer(dtype, "dtype");
+    *dtype = TensorDescriptors::pin(desc, "desc")->dtype;
+  });
 }

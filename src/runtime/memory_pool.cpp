@@ -60,7 +60,7 @@ void* MemoryPool::allocate_from_device(size_t block) {
     }
   }
   release_idle();
-  require(fits(), INFINI_STATUS_INTERNAL_ERROR, "out of memory: ", block, " bytes asked for, ",
+  require(fits(), INFINI_STATUS_OUT_OF_MEMORY, "out of memory: ", block, " bytes asked for, ",
           stats_.in_use_bytes, " in use, the limit of the ", device_kind_name(device_.kind()), " ",
           device_.id(), " pool is ", limits_.max_reserved_bytes);
   return raw_allocate(block);

@@ -32,7 +32,7 @@ class MemoryPool {
       : device_(device), kind_(kind), limits_(limits) {}
 
   Kind kind() const { return kind_; }
-  // bytes > 0. Throws the device's error, or INTERNAL_ERROR at the limit, after giving idle memory
+  // bytes > 0. Throws the device's error, or OUT_OF_MEMORY at the limit, after giving idle memory
   // back.
   void* allocate(size_t bytes, void* stream);
   // `stream` and `bytes` as in allocate; used_elsewhere: other streams used it, too.

@@ -19,6 +19,8 @@ infiniStatus_t status_of(int code) {
     case 107006:
     case 107007:
     case 107017: return INFINI_STATUS_BAD_PARAM;
+    case 200000:
+    case 207001: return INFINI_STATUS_OUT_OF_MEMORY;
     case 207000: return INFINI_STATUS_NOT_IMPLEMENTED;
     default: return INFINI_STATUS_INTERNAL_ERROR;
   }

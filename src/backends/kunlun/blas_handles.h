@@ -11,9 +11,10 @@ namespace infini::kunlun {
 
 inline void check_blas(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  const bool unsupported = status == CUBLAS_STATUS_NOT_SUPPORTED;
-  fail(unsupported ? INFINI_STATUS_NOT_IMPLEMENTED : INFINI_STATUS_INTERNAL_ERROR, call,
-       " failed with BLAS status ", static_cast<int>(status));
+  const auto ours = status == CUBLAS_STATUS_NOT_SUPPORTED  ? INFINI_STATUS_NOT_IMPLEMENTED
+                    : status == CUBLAS_STATUS_ALLOC_FAILED ? INFINI_STATUS_OUT_OF_MEMORY
+                                                           : INFINI_STATUS_INTERNAL_ERROR;
+  fail(ours, call, " failed with BLAS status ", static_cast<int>(status));
 }
 
 class BlasHandles {

@@ -194,7 +194,7 @@ TEST_F(KunlunDevice, MistakesAreAnswered) {
   EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infinirtStreamDestroy(stream));
   EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infinirtStreamSynchronize(stream));
   EXPECT_EQ(INFINI_STATUS_DEVICE_NOT_FOUND, infinirtSetDevice(INFINI_DEVICE_KUNLUN, 99));
-  EXPECT_EQ(INFINI_STATUS_INTERNAL_ERROR, infinirtMalloc(&p, size_t{1} << 50));
+  EXPECT_EQ(INFINI_STATUS_OUT_OF_MEMORY, infinirtMalloc(&p, size_t{1} << 50));
   EXPECT_NE(nullptr, std::strstr(infiniGetLastErrorString(), "out of device memory"));
 }
 

@@ -38,7 +38,7 @@ void* raw_allocate(size_t bytes) {
 
 void* allocate(size_t bytes) {
   void* p = raw_allocate(bytes);
-  require(p != nullptr, INFINI_STATUS_INTERNAL_ERROR, "cannot allocate ", bytes,
+  require(p != nullptr, INFINI_STATUS_OUT_OF_MEMORY, "cannot allocate ", bytes,
           " bytes of host memory");
   try {
     std::lock_guard lock(blocks().mutex);

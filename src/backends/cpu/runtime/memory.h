@@ -7,7 +7,7 @@ namespace infini::cpu {
 
 constexpr size_t memory_alignment = 64;
 
-// Throws INTERNAL_ERROR with the size when there is no memory.
+// Throws OUT_OF_MEMORY with the size when there is no memory.
 void* allocate(size_t bytes);
 // Throws BAD_PARAM when p is not the start of a live block.
 void deallocate(void* p);

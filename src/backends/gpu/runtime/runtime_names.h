@@ -40,6 +40,7 @@ inline infiniStatus_t our_status(Status status) {
     case VENDOR(ErrorInvalidValue):
     case VENDOR(ErrorInvalidResourceHandle):
     case VENDOR(ErrorInvalidDevicePointer): return INFINI_STATUS_BAD_PARAM;
+    case VENDOR(ErrorMemoryAllocation): return INFINI_STATUS_OUT_OF_MEMORY;
     default: return INFINI_STATUS_INTERNAL_ERROR;
   }
 }

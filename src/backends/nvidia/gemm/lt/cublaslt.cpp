@@ -73,8 +73,9 @@ cublasLtHandle_t lt_handle(const Lt& lt, int device) {
 void check_lt(const Lt& lt, cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) [[likely]]
     return;
-  const auto ours = status == CUBLAS_STATUS_NOT_SUPPORTED ? INFINI_STATUS_NOT_IMPLEMENTED
-                                                          : INFINI_STATUS_INTERNAL_ERROR;
+  const auto ours = status == CUBLAS_STATUS_NOT_SUPPORTED  ? INFINI_STATUS_NOT_IMPLEMENTED
+                    : status == CUBLAS_STATUS_ALLOC_FAILED ? INFINI_STATUS_OUT_OF_MEMORY
+                                                           : INFINI_STATUS_INTERNAL_ERROR;
   fail(ours, what, ": cuBLASLt says ", lt.status_string(status));
 }
 
