@@ -12,7 +12,7 @@ static std::atomic<int64_t> count{0}, bytes{0}, until_failure{0};
 namespace infini::test {
 int64_t allocation_count() { return count.load(); }
 int64_t allocated_bytes() { return bytes.load(); }
-void fail_allocation(int64_t n) { until_failure = n; }
+bool fail_allocation(int64_t n) { return until_failure.exchange(n) == 0; }
 }  // namespace infini::test
 
 void* operator new(size_t size) {

@@ -10,10 +10,11 @@
 // accesses to its elements themselves.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <iosfwd>
 #include <memory>
-#include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ class TensorImpl;
 namespace detail {
 struct TensorAccess;
 [[noreturn]] INFINI_EXPORT void fail_undefined_tensor();
+[[noreturn]] INFINI_EXPORT void fail_out_of_memory();
 }  // namespace detail
 
 class INFINI_EXPORT Tensor {
@@ -147,7 +149,8 @@ class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl>
   std::size_t layout_hash_;  // of dtype, shape and strides; equal layouts have equal hashes
   std::shared_ptr<Memory> memory_;
   std::byte* data_;  // element [0,...,0]
-  mutable std::shared_ptr<InfiniopTensorDescriptor> desc_;
+  // Made when it is first asked for; the shared_ptr knows how to destroy it.
+  mutable std::atomic<std::shared_ptr<InfiniopTensorDescriptor>*> desc_{nullptr};
 };
 
 // The elements as nested brackets, long dims shortened; copies them to the host first.
@@ -156,16 +159,22 @@ INFINI_EXPORT std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 // Inline, because the library's C++ side does not know the C side's objects.
 inline infiniopTensorDescriptor_t TensorImpl::desc() const {
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
-  if (!desc_) {
-    infiniopTensorDescriptor_t made = nullptr;
-    const infiniStatus_t status = infiniopCreateTensorDescriptor(
-        &made, ndim(), shape_.data(), strides_.data(), static_cast<infiniDtype_t>(dtype_));
-    if (status != INFINI_STATUS_SUCCESS) throw Error(status, infiniGetLastErrorString());
-    desc_ = {made, [](infiniopTensorDescriptor_t desc) { infiniopDestroyTensorDescriptor(desc); }};
+  using Owner = std::shared_ptr<InfiniopTensorDescriptor>;
+  Owner* known = desc_.load(std::memory_order_acquire);
+  if (known != nullptr) return known->get();
+  infiniopTensorDescriptor_t made = nullptr;
+  const infiniStatus_t status = infiniopCreateTensorDescriptor(
+      &made, ndim(), shape_.data(), strides_.data(), static_cast<infiniDtype_t>(dtype_));
+  if (status != INFINI_STATUS_SUCCESS) throw Error(status, infiniGetLastErrorString());
+  try {
+    Owner owner(made, [](infiniopTensorDescriptor_t d) { infiniopDestroyTensorDescriptor(d); });
+    auto kept = std::make_unique<Owner>(std::move(owner));
+    if (!desc_.compare_exchange_strong(known, kept.get()))
+      return known->get();  // another was first
+    return kept.release()->get();
+  } catch (const std::bad_alloc&) {
+    detail::fail_out_of_memory();
   }
-  return desc_.get();
 }
 
 }  // namespace infinicore

@@ -7,10 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <mutex>
 #include <new>
 
 #include "base/error.h"
+#include "base/thread_end.h"
 
 namespace infini {
 namespace thread_slots {
@@ -64,15 +64,7 @@ void put_back(void* slot) {
   static_cast<ThreadSlot*>(slot)->taken.store(false, std::memory_order_release);
 }
 
-// A thread's slot goes back when all its thread_local objects are gone. (The main thread's never does:
-// destructors of static objects still use it.)
-pthread_key_t key_of_slots() {
-  static std::once_flag once;  // glibc's survives a fork in its middle
-  static pthread_key_t key;
-  static bool made = false;
-  std::call_once(once, [] { made = pthread_key_create(&key, put_back) == 0; });
-  return made ? key : static_cast<pthread_key_t>(-1);
-}
+constinit ThreadEnd at_end{put_back};
 
 ThreadSlot* free_slot() {
   for (ThreadSlot* slot = all.load(); slot != nullptr; slot = slot->next)
@@ -141,7 +133,7 @@ ThreadSlot* take() noexcept {
   if (slot == nullptr) return nullptr;
   own = slot;
   full_fence();  // who does not see this slot in see_all() is seen by what it announces
-  pthread_setspecific(key_of_slots(), own);
+  at_end.set(slot);
   return slot;
 }
 

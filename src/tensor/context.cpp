@@ -4,6 +4,7 @@
 #include "runtime/current_device.h"
 #include "runtime/registry.h"
 #include "tensor/access.h"
+#include "tensor/edge.h"
 #include "tensor/thread_state.h"
 
 namespace infinicore::context {
@@ -42,31 +43,38 @@ infini::Place* accelerator() {
 }  // namespace
 
 void setDevice(const Device& device) {
-  const infini::Device& opened = detail::place_of(device).device;
-  infini::set_current_device(opened.kind(), opened.id());
+  return detail::at_edge([&] {
+    const infini::Device& opened = detail::place_of(device).device;
+    infini::set_current_device(opened.kind(), opened.id());
+  });
 }
 
 Device getDevice() {
-  const infini::Device& device = infini::current_device();
-  return {static_cast<Device::Type>(device.kind()), static_cast<Device::Index>(device.id())};
+  return detail::at_edge([&]() -> Device {
+    const infini::Device& device = infini::current_device();
+    return {static_cast<Device::Type>(device.kind()), static_cast<Device::Index>(device.id())};
+  });
 }
 
 std::size_t getDeviceCount(Device::Type type) {
   return static_cast<std::size_t>(infini::device_count(static_cast<infiniDevice_t>(type)));
 }
 
-infinirtStream_t getStream() { return detail::this_thread().stream(current_place()); }
+infinirtStream_t getStream() {
+  return detail::at_edge([&] { return detail::this_thread().stream(current_place()); });
+}
 
 void setStream(infinirtStream_t stream) {
-  detail::this_thread().set_stream(current_place(), stream);
+  return detail::at_edge([&] { detail::this_thread().set_stream(current_place(), stream); });
 }
 
 infinirtStream_t getStream(const Device& device) {
-  return detail::this_thread().stream(detail::place_of(device));
+  return detail::at_edge([&] { return detail::this_thread().stream(detail::place_of(device)); });
 }
 
 void setStream(const Device& device, infinirtStream_t stream) {
-  detail::this_thread().set_stream(detail::place_of(device), stream);
+  return detail::at_edge(
+      [&] { detail::this_thread().set_stream(detail::place_of(device), stream); });
 }
 
 void syncStream() {
@@ -77,18 +85,20 @@ void syncStream() {
 void syncDevice() { current().synchronize(); }
 
 std::shared_ptr<Memory> allocateMemory(std::size_t bytes) {
-  return detail::allocate(current_place(), bytes);
+  return detail::at_edge([&] { return detail::allocate(current_place(), bytes); });
 }
 
 std::shared_ptr<Memory> allocateHostMemory(std::size_t bytes) {
-  return detail::allocate(detail::place_of(Device::cpu()), bytes);
+  return detail::at_edge([&] { return detail::allocate(detail::place_of(Device::cpu()), bytes); });
 }
 
 std::shared_ptr<Memory> allocatePinnedHostMemory(std::size_t bytes) {
-  infini::Place* device = accelerator();
-  if (device == nullptr) return allocateHostMemory(bytes);
-  return std::make_shared<Memory>(detail::place_of(Device::cpu()), device->pinned,
-                                  bytes > 0 ? bytes : 1, detail::this_thread().stream(*device));
+  return detail::at_edge([&] {
+    infini::Place* device = accelerator();
+    if (device == nullptr) return allocateHostMemory(bytes);
+    return std::make_shared<Memory>(detail::place_of(Device::cpu()), device->pinned,
+                                    bytes > 0 ? bytes : 1, detail::this_thread().stream(*device));
+  });
 }
 
 void memcpyH2D(void* dst, const void* src, std::size_t bytes, bool async) {
@@ -120,10 +130,12 @@ void setDeviceMemoryAsync(void* p, int value, std::size_t bytes, infinirtStream_
 
 infinirtEvent_t createEvent() { return createEventWithFlags(INFINIRT_EVENT_DEFAULT); }
 
-infinirtEvent_t createEventWithFlags(std::uint32_t flags) { return current().create_event(flags); }
+infinirtEvent_t createEventWithFlags(std::uint32_t flags) {
+  return detail::at_edge([&] { return current().create_event(flags); });
+}
 
 void recordEvent(infinirtEvent_t event, infinirtStream_t stream) {
-  current().record_event(event, stream ? stream : getStream());
+  return detail::at_edge([&] { current().record_event(event, stream ? stream : getStream()); });
 }
 
 bool queryEvent(infinirtEvent_t event) { return current().event_complete(event); }

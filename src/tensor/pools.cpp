@@ -1,15 +1,18 @@
 // infinicore::context: the memory pools and the operator cache, seen and set.
 #include "infinicore/context/context.hpp"
 #include "tensor/access.h"
+#include "tensor/edge.h"
 #include "tensor/thread_state.h"
 
 namespace infinicore::context {
 
 MemoryStats memoryStats(const Device& device) {
-  const infini::PoolStats stats = detail::place_of(device).memory.stats();
-  return {
-      stats.in_use_bytes, stats.cached_bytes, stats.peak_in_use_bytes, stats.peak_reserved_bytes,
-      stats.allocations,  stats.reuses,       stats.releases};
+  return detail::at_edge([&]() -> MemoryStats {
+    const infini::PoolStats stats = detail::place_of(device).memory.stats();
+    return {
+        stats.in_use_bytes, stats.cached_bytes, stats.peak_in_use_bytes, stats.peak_reserved_bytes,
+        stats.allocations,  stats.reuses,       stats.releases};
+  });
 }
 
 MemoryLimits memoryLimits(const Device& device) {
@@ -18,30 +21,39 @@ MemoryLimits memoryLimits(const Device& device) {
 }
 
 void setMemoryLimits(const Device& device, const MemoryLimits& limits) {
-  detail::place_of(device).memory.set_limits({limits.max_reserved_bytes, limits.max_cached_bytes});
+  return detail::at_edge([&] {
+    detail::place_of(device).memory.set_limits(
+        {limits.max_reserved_bytes, limits.max_cached_bytes});
+  });
 }
 
 std::size_t trimMemory(const Device& device) {
-  infini::Place& place = detail::place_of(device);
-  return place.memory.trim() + place.pinned.trim();
+  return detail::at_edge([&] {
+    infini::Place& place = detail::place_of(device);
+    return place.memory.trim() + place.pinned.trim();
+  });
 }
 
 std::size_t trimMemory() {
-  std::size_t bytes = 0;
-  for (infini::Place* place : infini::all_places())
-    bytes += place->memory.trim() + place->pinned.trim();
-  return bytes;
+  return detail::at_edge([&] {
+    std::size_t bytes = 0;
+    for (infini::Place* place : infini::all_places())
+      bytes += place->memory.trim() + place->pinned.trim();
+    return bytes;
+  });
 }
 
 OpCacheStats opCacheStats() {
-  const detail::ThreadState& thread = detail::this_thread();
-  OpCacheStats sum = thread.rearranges.stats();
-  const OpCacheStats gemms = thread.gemms.stats();
-  sum.hits += gemms.hits;
-  sum.misses += gemms.misses;
-  sum.evictions += gemms.evictions;
-  sum.entries += gemms.entries;
-  return sum;
+  return detail::at_edge([&] {
+    const detail::ThreadState& thread = detail::this_thread();
+    OpCacheStats sum = thread.rearranges.stats();
+    const OpCacheStats gemms = thread.gemms.stats();
+    sum.hits += gemms.hits;
+    sum.misses += gemms.misses;
+    sum.evictions += gemms.evictions;
+    sum.entries += gemms.entries;
+    return sum;
+  });
 }
 
 void setOpCacheCapacity(std::size_t capacity) { detail::set_op_cache_capacity(capacity); }

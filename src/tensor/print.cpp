@@ -6,6 +6,7 @@
 
 #include "base/float_formats.h"
 #include "tensor/access.h"
+#include "tensor/edge.h"
 #include "tensor/thread_state.h"
 
 namespace infinicore {
@@ -75,38 +76,48 @@ void write_block(std::ostream& out, const TensorImpl& tensor, const std::byte* p
 }  // namespace
 
 std::string TensorImpl::info() const {
-  std::string text = toString(dtype_) + " " + detail::to_string(shape_);
-  if (!contiguous_) {
-    text += " strides [";
-    for (size_t i = 0; i < ndim(); ++i) text += (i ? ", " : "") + std::to_string(strides_[i]);
-    text += "]";
-  }
-  return text + " on " + device().toString() + (is_pinned() ? " pinned" : "");
+  return detail::at_edge([&] {
+    std::string text = toString(dtype_) + " " + detail::to_string(shape_);
+    if (!contiguous_) {
+      text += " strides [";
+      for (size_t i = 0; i < ndim(); ++i) text += (i ? ", " : "") + std::to_string(strides_[i]);
+      text += "]";
+    }
+    return text + " on " + device().toString() + (is_pinned() ? " pinned" : "");
+  });
 }
 
 std::string toString(const Tensor& tensor) {
-  std::ostringstream out;
-  out << tensor;
-  return out.str();
+  return detail::at_edge([&] {
+    std::ostringstream out;
+    out << tensor;
+    return out.str();
+  });
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
-  if (!tensor) return out << "Tensor()";
-  const detail::RunNow now;
-  const Tensor host = tensor->to(Device::cpu());
-  write_block(out, *host.operator->(), host->data(), 0);
-  return out;
+  return detail::at_edge([&]() -> std::ostream& {
+    if (!tensor) return out << "Tensor()";
+    const detail::RunNow now;
+    const Tensor host = tensor->to(Device::cpu());
+    write_block(out, *host.operator->(), host->data(), 0);
+    return out;
+  });
 }
 
 void TensorImpl::debug() const {
-  std::cout << info() << "\n" << detail::TensorAccess::self(*this) << std::endl;
+  return detail::at_edge([&] {
+    std::cout << info() << "\n" << detail::TensorAccess::self(*this) << std::endl;
+  });
 }
 
 void TensorImpl::debug(const std::string& filename) const {
-  std::ofstream file(filename);
-  file << info() << "\n" << detail::TensorAccess::self(*this) << "\n";
-  file.flush();
-  infini::require(file.good(), INFINI_STATUS_INTERNAL_ERROR, "cannot write ", filename);
+  return detail::at_edge([&] {
+    std::ofstream file(filename);
+    file << info() << "\n" << detail::TensorAccess::self(*this) << "\n";
+    file.flush();
+    infini::require(file.good(), INFINI_STATUS_INTERNAL_ERROR, "cannot write ", filename);
+  });
 }
 
 }  // namespace infinicore

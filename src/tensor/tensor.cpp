@@ -5,6 +5,7 @@
 
 #include "infinicore/context/context.hpp"
 #include "tensor/access.h"
+#include "tensor/edge.h"
 #include "tensor/op/copy.h"
 
 namespace infinicore {
@@ -67,34 +68,40 @@ size_t hash_layout(const Shape& shape, const Strides& strides, DataType dtype) {
 }  // namespace
 
 Tensor Tensor::empty(const Shape& shape, DataType dtype, const Device& device, bool pin_memory) {
-  return make_empty(shape, nullptr, dtype, device, pin_memory);
+  return detail::at_edge([&] { return make_empty(shape, nullptr, dtype, device, pin_memory); });
 }
 
 Tensor Tensor::strided_empty(const Shape& shape, const Strides& strides, DataType dtype,
                              const Device& device, bool pin_memory) {
-  return make_empty(shape, &strides, dtype, device, pin_memory);
+  return detail::at_edge([&] { return make_empty(shape, &strides, dtype, device, pin_memory); });
 }
 
 Tensor Tensor::zeros(const Shape& shape, DataType dtype, const Device& device, bool pin_memory) {
-  Tensor tensor = empty(shape, dtype, device, pin_memory);
-  detail::fill_with_zero_bytes(tensor);
-  return tensor;
+  return detail::at_edge([&] {
+    Tensor tensor = empty(shape, dtype, device, pin_memory);
+    detail::fill_with_zero_bytes(tensor);
+    return tensor;
+  });
 }
 
 Tensor Tensor::ones(const Shape& shape, DataType dtype, const Device& device, bool pin_memory) {
-  Tensor tensor = empty(shape, dtype, device, pin_memory);
-  tensor->copy_from(detail::scalar_one(dtype, device));
-  return tensor;
+  return detail::at_edge([&] {
+    Tensor tensor = empty(shape, dtype, device, pin_memory);
+    tensor->copy_from(detail::scalar_one(dtype, device));
+    return tensor;
+  });
 }
 
 Tensor Tensor::from_blob(void* raw_ptr, const Shape& shape, DataType dtype, const Device& device,
                          Memory::Deleter deleter) {
-  return make_from_blob(raw_ptr, shape, nullptr, dtype, device, std::move(deleter));
+  return detail::at_edge(
+      [&] { return make_from_blob(raw_ptr, shape, nullptr, dtype, device, std::move(deleter)); });
 }
 
 Tensor Tensor::strided_from_blob(void* raw_ptr, const Shape& shape, const Strides& strides,
                                  DataType dtype, const Device& device, Memory::Deleter deleter) {
-  return make_from_blob(raw_ptr, shape, &strides, dtype, device, std::move(deleter));
+  return detail::at_edge(
+      [&] { return make_from_blob(raw_ptr, shape, &strides, dtype, device, std::move(deleter)); });
 }
 
 TensorImpl::TensorImpl(Shape shape, Strides strides, DataType dtype, std::shared_ptr<Memory> memory,
@@ -110,7 +117,7 @@ TensorImpl::TensorImpl(Shape shape, Strides strides, DataType dtype, std::shared
   numel_ = static_cast<Size>(infini::element_count(layout));
 }
 
-TensorImpl::~TensorImpl() = default;
+TensorImpl::~TensorImpl() { delete desc_.load(std::memory_order_acquire); }
 
 Size TensorImpl::size(Size dim) const {
   require(dim < ndim(), INFINI_STATUS_BAD_PARAM, "dim is ", dim, "; the tensor has ", ndim(),
@@ -144,6 +151,8 @@ void TensorAccess::fail_undefined(const char* argument) {
 void fail_undefined_tensor() {
   infini::fail(INFINI_STATUS_NULL_POINTER, "a Tensor() without content was used");
 }
+
+void fail_out_of_memory() { infini::fail_out_of_memory(); }
 
 infini::Layout layout_of(const TensorImpl& tensor) {
   infini::Layout layout;

@@ -1,6 +1,7 @@
 // What the C++ layer keeps for each thread: its streams, its recording and its prepared operators.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 namespace infinicore::detail {
 
 struct Recording {
+  std::uint64_t number;  // no two are equal
   std::vector<std::shared_ptr<graph::GraphOperator>> operators;
 };
 
@@ -33,6 +35,8 @@ struct ThreadState {
 };
 
 ThreadState& this_thread();
+// Null when this thread has none yet; for destructors.
+ThreadState* this_thread_if_any() noexcept;
 
 // While it lives, this thread's operators run at once even if it is recording.
 class RunNow {

@@ -5,6 +5,7 @@
 
 #include "infinicore/ops/rearrange.hpp"
 #include "tensor/access.h"
+#include "tensor/edge.h"
 
 namespace infinicore {
 namespace {
@@ -71,88 +72,102 @@ std::optional<Strides> strides_for_view(const TensorImpl& tensor, const Shape& s
 }  // namespace
 
 Tensor TensorImpl::permute(const Shape& order) const {
-  require(order.size() == ndim(), bad_param, "order ", text(order), " has ", order.size(),
-          " entries; the tensor has ", ndim(), " dims");
-  std::vector<bool> seen(ndim(), false);
-  Shape shape(ndim());
-  Strides strides(ndim());
-  for (size_t i = 0; i < ndim(); ++i) {
-    require(order[i] < ndim() && !seen[order[i]], bad_param, "order ", text(order),
-            " is no permutation of 0..", ndim() - 1);
-    seen[order[i]] = true;
-    shape[i] = shape_[order[i]];
-    strides[i] = strides_[order[i]];
-  }
-  return detail::TensorAccess::make(std::move(shape), std::move(strides), dtype_, memory_, data_);
+  return detail::at_edge([&] {
+    require(order.size() == ndim(), bad_param, "order ", text(order), " has ", order.size(),
+            " entries; the tensor has ", ndim(), " dims");
+    std::vector<bool> seen(ndim(), false);
+    Shape shape(ndim());
+    Strides strides(ndim());
+    for (size_t i = 0; i < ndim(); ++i) {
+      require(order[i] < ndim() && !seen[order[i]], bad_param, "order ", text(order),
+              " is no permutation of 0..", ndim() - 1);
+      seen[order[i]] = true;
+      shape[i] = shape_[order[i]];
+      strides[i] = strides_[order[i]];
+    }
+    return detail::TensorAccess::make(std::move(shape), std::move(strides), dtype_, memory_, data_);
+  });
 }
 
 Tensor TensorImpl::narrow(const std::vector<TensorSliceParams>& slices) const {
-  Shape shape = shape_;
-  Stride offset = 0;
-  for (const auto& [dim, start, len] : slices) {
-    require(dim < ndim(), bad_param, "slice of dim ", dim, "; the tensor has ", ndim(), " dims");
-    require(len <= shape[dim] && start <= shape[dim] - len, bad_param, "slice of dim ", dim,
-            " from ", start, " with length ", len, "; it has ", shape[dim], " elements");
-    shape[dim] = len;
-    if (numel_ > 0 && len > 0) offset += static_cast<Stride>(start) * strides_[dim];
-  }
-  std::byte* data = data_ + offset * static_cast<Stride>(element_size());
-  return detail::TensorAccess::make(std::move(shape), strides_, dtype_, memory_, data);
+  return detail::at_edge([&] {
+    Shape shape = shape_;
+    Stride offset = 0;
+    for (const auto& [dim, start, len] : slices) {
+      require(dim < ndim(), bad_param, "slice of dim ", dim, "; the tensor has ", ndim(), " dims");
+      require(len <= shape[dim] && start <= shape[dim] - len, bad_param, "slice of dim ", dim,
+              " from ", start, " with length ", len, "; it has ", shape[dim], " elements");
+      shape[dim] = len;
+      if (numel_ > 0 && len > 0) offset += static_cast<Stride>(start) * strides_[dim];
+    }
+    std::byte* data = data_ + offset * static_cast<Stride>(element_size());
+    return detail::TensorAccess::make(std::move(shape), strides_, dtype_, memory_, data);
+  });
 }
 
 Tensor TensorImpl::squeeze(Size dim) const {
-  require(dim < ndim(), bad_param, "dim is ", dim, "; the tensor has ", ndim(), " dims");
-  require(shape_[dim] == 1, bad_shape, "dim ", dim, " of shape ", text(shape_), " has ",
-          shape_[dim], " elements; only a dim of size 1 can be squeezed");
-  Shape shape = shape_;
-  Strides strides = strides_;
-  shape.erase(shape.begin() + static_cast<Stride>(dim));
-  strides.erase(strides.begin() + static_cast<Stride>(dim));
-  return detail::TensorAccess::make(std::move(shape), std::move(strides), dtype_, memory_, data_);
+  return detail::at_edge([&] {
+    require(dim < ndim(), bad_param, "dim is ", dim, "; the tensor has ", ndim(), " dims");
+    require(shape_[dim] == 1, bad_shape, "dim ", dim, " of shape ", text(shape_), " has ",
+            shape_[dim], " elements; only a dim of size 1 can be squeezed");
+    Shape shape = shape_;
+    Strides strides = strides_;
+    shape.erase(shape.begin() + static_cast<Stride>(dim));
+    strides.erase(strides.begin() + static_cast<Stride>(dim));
+    return detail::TensorAccess::make(std::move(shape), std::move(strides), dtype_, memory_, data_);
+  });
 }
 
 Tensor TensorImpl::unsqueeze(Size dim) const {
-  require(dim <= ndim(), bad_param, "dim is ", dim, "; at most ", ndim(), " is possible here");
-  require(ndim() < infini::max_rank, bad_shape, "the tensor has ", ndim(), " dims already");
-  Shape shape = shape_;
-  Strides strides = strides_;
-  shape.insert(shape.begin() + static_cast<Stride>(dim), 1);
-  strides.insert(strides.begin() + static_cast<Stride>(dim), 1);
-  return detail::TensorAccess::make(std::move(shape), std::move(strides), dtype_, memory_, data_);
+  return detail::at_edge([&] {
+    require(dim <= ndim(), bad_param, "dim is ", dim, "; at most ", ndim(), " is possible here");
+    require(ndim() < infini::max_rank, bad_shape, "the tensor has ", ndim(), " dims already");
+    Shape shape = shape_;
+    Strides strides = strides_;
+    shape.insert(shape.begin() + static_cast<Stride>(dim), 1);
+    strides.insert(strides.begin() + static_cast<Stride>(dim), 1);
+    return detail::TensorAccess::make(std::move(shape), std::move(strides), dtype_, memory_, data_);
+  });
 }
 
 Tensor TensorImpl::as_strided(const Shape& shape, const Strides& strides, Stride offset) const {
-  require(strides.size() == shape.size(), INFINI_STATUS_BAD_TENSOR_STRIDES, "strides has ",
-          strides.size(), " entries for a shape of ", shape.size());
-  const infini::Layout layout = infini::make_layout(static_cast<infiniDtype_t>(dtype_),
-                                                    shape.size(), shape.data(), strides.data());
-  const infini::ByteRange range = infini::byte_range(layout);
-  if (range.begin == range.end)
-    return detail::TensorAccess::make(shape, strides, dtype_, memory_, data_);
-  // In 128 bits nothing here can overflow.
-  const __int128 first = (data_ - memory_->data()) +
-                         static_cast<__int128>(offset) * static_cast<__int128>(element_size());
-  require(first + range.begin >= 0 && first + range.end <= static_cast<__int128>(memory_->size()),
-          INFINI_STATUS_BAD_TENSOR_STRIDES, "as_strided to shape ", text(shape), " at offset ",
-          offset, " leaves the tensor's memory of ", memory_->size(), " bytes");
-  return detail::TensorAccess::make(shape, strides, dtype_, memory_,
-                                    memory_->data() + static_cast<Stride>(first));
+  return detail::at_edge([&] {
+    require(strides.size() == shape.size(), INFINI_STATUS_BAD_TENSOR_STRIDES, "strides has ",
+            strides.size(), " entries for a shape of ", shape.size());
+    const infini::Layout layout = infini::make_layout(static_cast<infiniDtype_t>(dtype_),
+                                                      shape.size(), shape.data(), strides.data());
+    const infini::ByteRange range = infini::byte_range(layout);
+    if (range.begin == range.end)
+      return detail::TensorAccess::make(shape, strides, dtype_, memory_, data_);
+    // In 128 bits nothing here can overflow.
+    const __int128 first = (data_ - memory_->data()) +
+                           static_cast<__int128>(offset) * static_cast<__int128>(element_size());
+    require(first + range.begin >= 0 && first + range.end <= static_cast<__int128>(memory_->size()),
+            INFINI_STATUS_BAD_TENSOR_STRIDES, "as_strided to shape ", text(shape), " at offset ",
+            offset, " leaves the tensor's memory of ", memory_->size(), " bytes");
+    return detail::TensorAccess::make(shape, strides, dtype_, memory_,
+                                      memory_->data() + static_cast<Stride>(first));
+  });
 }
 
 Tensor TensorImpl::view(const Shape& shape) const {
-  const Size count = count_of(shape);
-  require(count == numel_, bad_shape, "view of shape ", text(shape_), " (", numel_,
-          " elements) as ", text(shape), " (", count, " elements)");
-  if (numel_ == 0)
-    return detail::TensorAccess::make(shape, Strides(shape.size(), 0), dtype_, memory_, data_);
-  if (auto strides = strides_for_view(*this, shape))
-    return detail::TensorAccess::make(shape, std::move(*strides), dtype_, memory_, data_);
-  return contiguous()->view(shape);
+  return detail::at_edge([&] {
+    const Size count = count_of(shape);
+    require(count == numel_, bad_shape, "view of shape ", text(shape_), " (", numel_,
+            " elements) as ", text(shape), " (", count, " elements)");
+    if (numel_ == 0)
+      return detail::TensorAccess::make(shape, Strides(shape.size(), 0), dtype_, memory_, data_);
+    if (auto strides = strides_for_view(*this, shape))
+      return detail::TensorAccess::make(shape, std::move(*strides), dtype_, memory_, data_);
+    return contiguous()->view(shape);
+  });
 }
 
 Tensor TensorImpl::contiguous() const {
-  const Tensor self = detail::TensorAccess::self(*this);
-  return contiguous_ ? self : op::rearrange(self);
+  return detail::at_edge([&] {
+    const Tensor self = detail::TensorAccess::self(*this);
+    return contiguous_ ? self : op::rearrange(self);
+  });
 }
 
 namespace detail {

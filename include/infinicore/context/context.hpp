@@ -4,10 +4,11 @@
 // functions here that have no device argument, and the C API.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <new>
 
 #include "../../infiniop/handle.h"
 #include "../../infinirt.h"
@@ -31,8 +32,10 @@ INFINI_EXPORT void setStream(infinirtStream_t stream);
 // The same on any device, whichever is current.
 INFINI_EXPORT infinirtStream_t getStream(const Device& device);
 INFINI_EXPORT void setStream(const Device& device, infinirtStream_t stream);
-// A handle of the C API for the current device; it lives as long as the thread.
+// A handle of the C API for the current device, or for any; it is there for all threads and as long as the
+// process.
 infiniopHandle_t getInfiniopHandle();
+infiniopHandle_t getInfiniopHandle(const Device& device);
 INFINI_EXPORT void syncStream();
 INFINI_EXPORT void syncDevice();
 
@@ -82,11 +85,33 @@ INFINI_EXPORT float elapsedTime(infinirtEvent_t start, infinirtEvent_t end);  //
 INFINI_EXPORT void streamWaitEvent(infinirtStream_t stream, infinirtEvent_t event);
 
 // --- recording, see graph.hpp ---
+// Of the calling thread. Starting twice, and stopping or cancelling what was not started, are errors. A
+// recording that a thread leaves behind is dropped at its end.
 INFINI_EXPORT bool isGraphRecording();
 INFINI_EXPORT void startGraphRecording();
 INFINI_EXPORT void addGraphOperator(std::shared_ptr<graph::GraphOperator> op);
+// Ends the recording also when no graph can be made of it.
 INFINI_EXPORT std::shared_ptr<graph::Graph> stopGraphRecording();
 INFINI_EXPORT void cancelGraphRecording();
+
+// A recording that ends with its scope: what leaves it by an exception, or without stop(), was not
+// recorded, and the thread runs its operators again.
+//
+//   context::GraphRecording recording;
+//   Tensor y = op::gemm(x, w);
+//   auto graph = recording.stop();
+class INFINI_EXPORT GraphRecording {
+ public:
+  GraphRecording();
+  ~GraphRecording();
+  GraphRecording(const GraphRecording&) = delete;
+  GraphRecording& operator=(const GraphRecording&) = delete;
+  // To be called once, by the thread that made it.
+  std::shared_ptr<graph::Graph> stop();
+
+ private:
+  std::uint64_t number_;
+};
 
 // --- the cache of prepared operators
 // ----------------------------------------------------------------- Each thread keeps the operators
@@ -103,23 +128,31 @@ INFINI_EXPORT std::size_t opCacheCapacity();
 // Forgets the calling thread's prepared operators and counters.
 INFINI_EXPORT void clearOpCache();
 
-// Inline, because the library's C++ side does not know the C side's objects.
-inline infiniopHandle_t getInfiniopHandle() {
-  struct Handles {
-    std::vector<std::pair<Device, infiniopHandle_t>> all;
-    ~Handles() {
-      for (auto& [device, handle] : all) infiniopDestroyHandle(handle);
-    }
+// Inline, because the library's C++ side does not know the C side's objects. Without a lock, so that a
+// child of fork() finds none locked, and never destroyed, so that static destructors may use it.
+inline infiniopHandle_t getInfiniopHandle(const Device& device) {
+  struct Known {
+    Device device;
+    infiniopHandle_t handle;
+    const Known* next;
   };
-  thread_local Handles handles;
-  const Device device = getDevice();
-  for (auto& [known, handle] : handles.all)
-    if (known == device) return handle;
+  static std::atomic<const Known*> all{nullptr};
+  for (const Known* known = all.load(std::memory_order_acquire); known; known = known->next)
+    if (known->device == device) return known->handle;
   infiniopHandle_t handle = nullptr;
-  const infiniStatus_t status = infiniopCreateHandle(&handle);
+  const infiniStatus_t status = infiniopCreateHandleForDevice(
+      &handle, static_cast<infiniDevice_t>(device.getType()), static_cast<int>(device.getIndex()));
   if (status != INFINI_STATUS_SUCCESS) throw Error(status, infiniGetLastErrorString());
-  handles.all.emplace_back(device, handle);
+  auto* known = new (std::nothrow) Known{device, handle, all.load(std::memory_order_relaxed)};
+  if (known == nullptr) {
+    infiniopDestroyHandle(handle);
+    throw Error(INFINI_STATUS_OUT_OF_MEMORY, "out of host memory");
+  }
+  while (!all.compare_exchange_weak(known->next, known, std::memory_order_acq_rel)) {
+  }
   return handle;
 }
+
+inline infiniopHandle_t getInfiniopHandle() { return getInfiniopHandle(getDevice()); }
 
 }  // namespace infinicore::context

@@ -2,10 +2,12 @@
 #include "infinicore/graph/graph.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/environment.h"
+#include "tensor/edge.h"
 #include "tensor/graph/graph_impl.h"
 #include "tensor/graph/rebind.h"
 #include "tensor/thread_state.h"
@@ -18,19 +20,29 @@ GraphOperator::~GraphOperator() = default;
 std::string GraphOperator::describe() const { return "an operator of the client's own"; }
 
 Graph::Graph(std::unique_ptr<Recording> recording)
-    : impl_(std::make_unique<Impl>(std::move(recording->operators))) {}
+    : impl_(at_edge([&] { return std::make_unique<Impl>(std::move(recording->operators)); })) {}
 Graph::~Graph() = default;
 
 std::size_t Graph::size() const { return impl_->operators.size(); }
-void Graph::run() const { impl_->run(); }
-std::string Graph::describe() const { return impl_->describe(); }
-Use Graph::use_of(const Tensor& tensor) const { return impl_->use_of(tensor); }
-std::map<const Memory*, Use> Graph::memories() const { return impl_->memories(); }
+void Graph::run() const {
+  return at_edge([&] { impl_->run(); });
+}
+std::string Graph::describe() const {
+  return at_edge([&] { return impl_->describe(); });
+}
+Use Graph::use_of(const Tensor& tensor) const {
+  return at_edge([&] { return impl_->use_of(tensor); });
+}
+std::map<const Memory*, Use> Graph::memories() const {
+  return at_edge([&] { return impl_->memories(); });
+}
 
-void Graph::rebind(const Tensor& from, const Tensor& to) { rebind({{from, to}}); }
+void Graph::rebind(const Tensor& from, const Tensor& to) {
+  return at_edge([&] { rebind({{from, to}}); });
+}
 
 void Graph::rebind(const std::vector<std::pair<Tensor, Tensor>>& changes) {
-  impl_->rebind(changes);
+  return at_edge([&] { impl_->rebind(changes); });
 }
 
 Graph::Impl::Impl(Operators recorded) : operators(std::move(recorded)) {
@@ -103,31 +115,57 @@ std::string Graph::Impl::describe() const {
 
 namespace infinicore::context {
 
+using detail::at_edge;
 using detail::this_thread;
 using infini::require;
 
 bool isGraphRecording() { return this_thread().recording != nullptr; }
 
 void startGraphRecording() {
-  require(!isGraphRecording(), INFINI_STATUS_BAD_PARAM,
-          "this thread is recording already; stop or cancel that recording first");
-  this_thread().recording = std::make_unique<detail::Recording>();
+  static constinit std::atomic<std::uint64_t> made{0};
+  at_edge([] {
+    require(!isGraphRecording(), INFINI_STATUS_BAD_PARAM,
+            "this thread is recording already; stop or cancel that recording first");
+    this_thread().recording.reset(new detail::Recording{++made, {}});
+  });
 }
 
 void addGraphOperator(std::shared_ptr<graph::GraphOperator> op) {
-  require(isGraphRecording(), INFINI_STATUS_BAD_PARAM, "this thread is not recording");
-  require(op != nullptr, INFINI_STATUS_NULL_POINTER, "op is NULL");
-  this_thread().recording->operators.push_back(std::move(op));
+  at_edge([&] {
+    require(isGraphRecording(), INFINI_STATUS_BAD_PARAM, "this thread is not recording");
+    require(op != nullptr, INFINI_STATUS_NULL_POINTER, "op is NULL");
+    this_thread().recording->operators.push_back(std::move(op));
+  });
 }
 
 std::shared_ptr<graph::Graph> stopGraphRecording() {
-  require(isGraphRecording(), INFINI_STATUS_BAD_PARAM, "this thread is not recording");
-  return std::make_shared<graph::Graph>(std::move(this_thread().recording));
+  return at_edge([] {
+    require(isGraphRecording(), INFINI_STATUS_BAD_PARAM, "this thread is not recording");
+    auto recording = std::move(this_thread().recording);  // it has ended, whatever comes
+    return std::make_shared<graph::Graph>(std::move(recording));
+  });
 }
 
 void cancelGraphRecording() {
   require(isGraphRecording(), INFINI_STATUS_BAD_PARAM, "this thread is not recording");
   this_thread().recording.reset();
+}
+
+GraphRecording::GraphRecording() {
+  startGraphRecording();
+  number_ = this_thread().recording->number;
+}
+
+GraphRecording::~GraphRecording() {
+  detail::ThreadState* thread = detail::this_thread_if_any();
+  if (thread && thread->recording && thread->recording->number == number_)
+    thread->recording.reset();
+}
+
+std::shared_ptr<graph::Graph> GraphRecording::stop() {
+  require(isGraphRecording() && this_thread().recording->number == number_, INFINI_STATUS_BAD_PARAM,
+          "this recording has ended already, or is another thread's");
+  return stopGraphRecording();
 }
 
 }  // namespace infinicore::context

@@ -1,5 +1,6 @@
 // Filling tensors and copying them between devices.
 #include "tensor/op/copy.h"
+#include "tensor/edge.h"
 
 #include <cstring>
 #include <ostream>
@@ -137,32 +138,36 @@ Tensor broadcast_to(const Tensor& src, const Shape& shape) {
 using namespace detail;
 
 Tensor TensorImpl::broadcast_to(const Shape& shape) const {
-  return detail::broadcast_to(TensorAccess::self(*this), shape);
+  return at_edge([&] { return detail::broadcast_to(TensorAccess::self(*this), shape); });
 }
 
 void TensorImpl::copy_from(const Tensor& source) {
-  const TensorImpl& src = TensorAccess::impl(source, "src");
-  require(dtype_ == src.dtype(), INFINI_STATUS_BAD_TENSOR_DTYPE, "copy of ", src.dtype(), " to ",
-          dtype_, "; both sides must have one dtype");
-  const Tensor self = TensorAccess::self(*this);
-  const Tensor spread = detail::broadcast_to(source, shape_);
-  infini::Place& place = memory_->place();
-  if (&place == &src.memory()->place()) return op::rearrange_(self, spread);
-  const Tensor dense = source->contiguous();
-  if (contiguous_ && shape_ == src.shape())
-    return record_or_run(std::make_unique<TransferStep>(self, dense));
-  const Tensor arrived = empty_at(place, src.shape(), dtype_);
-  record_or_run(std::make_unique<TransferStep>(arrived, dense));
-  op::rearrange_(self, detail::broadcast_to(arrived, shape_));
+  return at_edge([&] {
+    const TensorImpl& src = TensorAccess::impl(source, "src");
+    require(dtype_ == src.dtype(), INFINI_STATUS_BAD_TENSOR_DTYPE, "copy of ", src.dtype(), " to ",
+            dtype_, "; both sides must have one dtype");
+    const Tensor self = TensorAccess::self(*this);
+    const Tensor spread = detail::broadcast_to(source, shape_);
+    infini::Place& place = memory_->place();
+    if (&place == &src.memory()->place()) return op::rearrange_(self, spread);
+    const Tensor dense = source->contiguous();
+    if (contiguous_ && shape_ == src.shape())
+      return record_or_run(std::make_unique<TransferStep>(self, dense));
+    const Tensor arrived = empty_at(place, src.shape(), dtype_);
+    record_or_run(std::make_unique<TransferStep>(arrived, dense));
+    op::rearrange_(self, detail::broadcast_to(arrived, shape_));
+  });
 }
 
 Tensor TensorImpl::to(const Device& device) const {
-  infini::Place& place = detail::place_of(device);
-  const Tensor self = TensorAccess::self(*this);
-  if (&place == &memory_->place()) return self;
-  Tensor copy = empty_at(place, shape_, dtype_);
-  copy->copy_from(self);
-  return copy;
+  return at_edge([&] {
+    infini::Place& place = detail::place_of(device);
+    const Tensor self = TensorAccess::self(*this);
+    if (&place == &memory_->place()) return self;
+    Tensor copy = empty_at(place, shape_, dtype_);
+    copy->copy_from(self);
+    return copy;
+  });
 }
 
 }  // namespace infinicore

@@ -2,6 +2,7 @@
 #include "infinicore/ops/gemm.hpp"
 
 #include "ops/gemm.h"
+#include "tensor/edge.h"
 #include "tensor/graph/step.h"
 #include "tensor/thread_state.h"
 
@@ -112,39 +113,47 @@ std::unique_ptr<Step> make_step(const Tensor& c, const Tensor& a, const Tensor& 
 }  // namespace
 
 void gemm_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, float beta) {
-  ThreadState& thread = this_thread();
-  if (thread.recording) return record_or_run(make_step(c, a, b, alpha, beta));
-  TensorImpl& to = TensorAccess::impl(c, "c");
-  const TensorImpl &left = TensorAccess::impl(a, "a"), &right = TensorAccess::impl(b, "b");
-  infini::Place& place = common_place(to, "c", left, "a");
-  common_place(to, "c", right, "b");
-  const Prepared prepared = prepare(thread, place, to, left, right);
-  void* stream = thread.stream(place);
-  note_use({&to, &left, &right}, stream);
-  run(*prepared, place, to.data(), left.data(), right.data(), alpha, beta, stream);
+  return at_edge([&] {
+    ThreadState& thread = this_thread();
+    if (thread.recording) return record_or_run(make_step(c, a, b, alpha, beta));
+    TensorImpl& to = TensorAccess::impl(c, "c");
+    const TensorImpl &left = TensorAccess::impl(a, "a"), &right = TensorAccess::impl(b, "b");
+    infini::Place& place = common_place(to, "c", left, "a");
+    common_place(to, "c", right, "b");
+    const Prepared prepared = prepare(thread, place, to, left, right);
+    void* stream = thread.stream(place);
+    note_use({&to, &left, &right}, stream);
+    run(*prepared, place, to.data(), left.data(), right.data(), alpha, beta, stream);
+  });
 }
 
 Tensor gemm(const Tensor& a, const Tensor& b, float alpha, float beta) {
-  const TensorImpl &left = TensorAccess::impl(a, "a"), &right = TensorAccess::impl(b, "b");
-  require(beta == 0.0f, INFINI_STATUS_BAD_PARAM, "beta is ", beta,
-          " but gemm() makes a new c, which holds nothing; use gemm_(c, a, b, alpha, beta)");
-  const size_t rank = left.ndim();
-  require((rank == 2 || rank == 3) && right.ndim() == rank, INFINI_STATUS_BAD_TENSOR_SHAPE, "a is ",
-          text(left.shape()), ", b is ", text(right.shape()),
-          "; both must have 2 dims, or 3 with a batch");
-  Shape shape = left.shape();
-  shape[rank - 1] = right.shape()[rank - 1];
-  if (rank == 3 && shape[0] == 1) shape[0] = right.shape()[0];
-  common_place(left, "a", right, "b");
-  Tensor c = empty_at(left.memory()->place(), shape, left.dtype());
-  gemm_(c, a, b, alpha, 0.0f);
-  return c;
+  return at_edge([&] {
+    const TensorImpl &left = TensorAccess::impl(a, "a"), &right = TensorAccess::impl(b, "b");
+    require(beta == 0.0f, INFINI_STATUS_BAD_PARAM, "beta is ", beta,
+            " but gemm() makes a new c, which holds nothing; use gemm_(c, a, b, alpha, beta)");
+    const size_t rank = left.ndim();
+    require((rank == 2 || rank == 3) && right.ndim() == rank, INFINI_STATUS_BAD_TENSOR_SHAPE,
+            "a is ", text(left.shape()), ", b is ", text(right.shape()),
+            "; both must have 2 dims, or 3 with a batch");
+    Shape shape = left.shape();
+    shape[rank - 1] = right.shape()[rank - 1];
+    if (rank == 3 && shape[0] == 1) shape[0] = right.shape()[0];
+    common_place(left, "a", right, "b");
+    Tensor c = empty_at(left.memory()->place(), shape, left.dtype());
+    gemm_(c, a, b, alpha, 0.0f);
+    return c;
+  });
 }
 
 Gemm::Gemm(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, float beta)
-    : step_(make_step(c, a, b, alpha, beta)) {}
+    : step_(at_edge([&] { return make_step(c, a, b, alpha, beta); })) {}
 Gemm::~Gemm() = default;
-void Gemm::run() const { run_now(*step_); }
-std::string Gemm::describe() const { return step_->describe(); }
+void Gemm::run() const {
+  return at_edge([&] { run_now(*step_); });
+}
+std::string Gemm::describe() const {
+  return at_edge([&] { return step_->describe(); });
+}
 
 }  // namespace infinicore::op

@@ -5,6 +5,7 @@
 
 #include "infinicore/ops/gemm.hpp"
 #include "plan/disjoint.h"
+#include "tensor/edge.h"
 #include "tensor/graph/step.h"
 #include "tensor/op/copy.h"
 
@@ -126,27 +127,31 @@ void require_operands(const TensorImpl& c, const TensorImpl& a, const TensorImpl
 }  // namespace
 
 void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, float beta) {
-  const TensorImpl &to = TensorAccess::impl(c, "c"), &left = TensorAccess::impl(a, "a"),
-                   &right = TensorAccess::impl(b, "b");
-  common_place(to, "c", left, "a");
-  common_place(to, "c", right, "b");
-  const Shape shape = product_shape(left, right);
-  require(to.shape() == shape, bad_shape, "c is ", text(to.shape()), ", a·b is ", text(shape));
-  if (to.numel() == 0) return;
-  if (to.ndim() == 2) return gemm_(c, a, b, alpha, beta);
-  const Shape batch(shape.begin(), shape.end() - 2);
-  Product product{spread(c, batch), spread(a, batch), spread(b, batch)};
-  product.fold();
-  if (product.batches() > 1) require_operands(to, left, right, alpha);
-  product.run(alpha, beta);
+  return at_edge([&] {
+    const TensorImpl &to = TensorAccess::impl(c, "c"), &left = TensorAccess::impl(a, "a"),
+                     &right = TensorAccess::impl(b, "b");
+    common_place(to, "c", left, "a");
+    common_place(to, "c", right, "b");
+    const Shape shape = product_shape(left, right);
+    require(to.shape() == shape, bad_shape, "c is ", text(to.shape()), ", a·b is ", text(shape));
+    if (to.numel() == 0) return;
+    if (to.ndim() == 2) return gemm_(c, a, b, alpha, beta);
+    const Shape batch(shape.begin(), shape.end() - 2);
+    Product product{spread(c, batch), spread(a, batch), spread(b, batch)};
+    product.fold();
+    if (product.batches() > 1) require_operands(to, left, right, alpha);
+    product.run(alpha, beta);
+  });
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b, float alpha) {
-  const TensorImpl &left = TensorAccess::impl(a, "a"), &right = TensorAccess::impl(b, "b");
-  infini::Place& place = common_place(left, "a", right, "b");
-  Tensor c = empty_at(place, product_shape(left, right), left.dtype());
-  matmul_(c, a, b, alpha);
-  return c;
+  return at_edge([&] {
+    const TensorImpl &left = TensorAccess::impl(a, "a"), &right = TensorAccess::impl(b, "b");
+    infini::Place& place = common_place(left, "a", right, "b");
+    Tensor c = empty_at(place, product_shape(left, right), left.dtype());
+    matmul_(c, a, b, alpha);
+    return c;
+  });
 }
 
 }  // namespace infinicore::op

@@ -2,6 +2,7 @@
 #include "infinicore/ops/rearrange.hpp"
 
 #include "ops/explain.h"
+#include "tensor/edge.h"
 #include "tensor/graph/step.h"
 #include "tensor/thread_state.h"
 
@@ -73,48 +74,59 @@ void record(const Tensor& y, const Tensor& x) {
 }  // namespace
 
 void rearrange_(const Tensor& y, const Tensor& x) {
-  TensorImpl& dst = TensorAccess::impl(y, "y");
-  const TensorImpl& src = TensorAccess::impl(x, "x");
-  infini::Place& place = common_place(dst, "y", src, "x");
-  ThreadState& thread = this_thread();
-  const Prepared prepared = prepare(thread, place, dst, src);
-  if (thread.recording) return record(y, x);
-  void* stream = thread.stream(place);
-  note_use({&dst, &src}, stream);
-  prepared->run(dst.data(), src.data(), stream);
+  return at_edge([&] {
+    TensorImpl& dst = TensorAccess::impl(y, "y");
+    const TensorImpl& src = TensorAccess::impl(x, "x");
+    infini::Place& place = common_place(dst, "y", src, "x");
+    ThreadState& thread = this_thread();
+    const Prepared prepared = prepare(thread, place, dst, src);
+    if (thread.recording) return record(y, x);
+    void* stream = thread.stream(place);
+    note_use({&dst, &src}, stream);
+    prepared->run(dst.data(), src.data(), stream);
+  });
 }
 
 Tensor rearrange(const Tensor& x) {
-  const TensorImpl& src = TensorAccess::impl(x, "x");
-  Tensor y = empty_at(src.memory()->place(), src.shape(), src.dtype());
-  rearrange_(y, x);
-  return y;
+  return at_edge([&] {
+    const TensorImpl& src = TensorAccess::impl(x, "x");
+    Tensor y = empty_at(src.memory()->place(), src.shape(), src.dtype());
+    rearrange_(y, x);
+    return y;
+  });
 }
 
-Rearrange::Rearrange(const Tensor& y, const Tensor& x) : step_(make_step(y, x)) {}
+Rearrange::Rearrange(const Tensor& y, const Tensor& x)
+    : step_(at_edge([&] { return make_step(y, x); })) {}
 Rearrange::~Rearrange() = default;
-void Rearrange::run() const { run_now(*step_); }
-std::string Rearrange::describe() const { return step_->describe(); }
+void Rearrange::run() const {
+  return at_edge([&] { run_now(*step_); });
+}
+std::string Rearrange::describe() const {
+  return at_edge([&] { return step_->describe(); });
+}
 
 RearrangePlan Rearrange::plan() const {
-  const infini::Rearrange& prepared = static_cast<const RearrangeStep&>(*step_).prepared();
-  const infini::RearrangePlan plan = prepared.plan();
-  RearrangePlan facts{plan.atom_bytes,
-                      plan.dst_offset,
-                      plan.src_offset,
-                      {},
-                      moved_bytes(plan),
-                      distinct_source_bytes(plan),
-                      "",
-                      "",
-                      explain(prepared)};
-  for (int i = 0; i < plan.depth; ++i)
-    facts.loops.push_back({plan.loops[i].extent, plan.loops[i].dst_step, plan.loops[i].src_step});
-  if (const infini::RearrangeKernel* kernel = prepared.kernel()) {
-    facts.candidate = kernel->candidate();
-    facts.schedule = kernel->schedule();
-  }
-  return facts;
+  return at_edge([&] {
+    const infini::Rearrange& prepared = static_cast<const RearrangeStep&>(*step_).prepared();
+    const infini::RearrangePlan plan = prepared.plan();
+    RearrangePlan facts{plan.atom_bytes,
+                        plan.dst_offset,
+                        plan.src_offset,
+                        {},
+                        moved_bytes(plan),
+                        distinct_source_bytes(plan),
+                        "",
+                        "",
+                        explain(prepared)};
+    for (int i = 0; i < plan.depth; ++i)
+      facts.loops.push_back({plan.loops[i].extent, plan.loops[i].dst_step, plan.loops[i].src_step});
+    if (const infini::RearrangeKernel* kernel = prepared.kernel()) {
+      facts.candidate = kernel->candidate();
+      facts.schedule = kernel->schedule();
+    }
+    return facts;
+  });
 }
 
 }  // namespace infinicore::op
