@@ -325,6 +325,7 @@ TEST_F(Ascend, OutOfMemoryIsAMessage) {
     device->allocate(size_t{1} << 45);
     ADD_FAILURE() << "no device has that much memory";
   } catch (const Error& error) {
+    EXPECT_EQ(INFINI_STATUS_OUT_OF_MEMORY, error.status());
     EXPECT_NE(std::strstr(error.what(), "207018"), nullptr) << error.what();
   }
 }

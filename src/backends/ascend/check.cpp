@@ -20,7 +20,8 @@ infiniStatus_t status_of(int code) {
     case 107007:
     case 107017: return INFINI_STATUS_BAD_PARAM;
     case 200000:
-    case 207001: return INFINI_STATUS_OUT_OF_MEMORY;
+    case 207001:
+    case 207018: return INFINI_STATUS_OUT_OF_MEMORY;
     case 207000: return INFINI_STATUS_NOT_IMPLEMENTED;
     default: return INFINI_STATUS_INTERNAL_ERROR;
   }

@@ -1,0 +1,172 @@
+// The tables: handles, tensor descriptors, rearrange, gemm, and the runtime.
+#include "tests/capi_handle_tables.h"
+
+namespace infini::test {
+
+Tables::Tables() {
+  add_operators();
+  add_runtime();
+  add_graphs();
+  add_elementwise();
+  add_row_operators();
+  add_collectives();
+}
+
+void Tables::destroy() {
+  for (auto& end : ends_) EXPECT_OK(end());
+  live.destroy();
+}
+
+void Tables::add_operators() {
+  const auto handle = [](void* p) { return static_cast<infiniopHandle_t>(p); };
+  const auto tensor = [](void* p) { return static_cast<infiniopTensorDescriptor_t>(p); };
+  const auto op = [](void* p) { return static_cast<InfiniopDescriptor*>(p); };
+  const infiniopHandle_t h = live.handle();
+  const infiniopTensorDescriptor_t t = live.tensor();
+  const auto made = reinterpret_cast<InfiniopDescriptor**>(&out);
+  const std::set<Kind> any_operator = {a_rearrange, a_batch, a_gemm};
+  add("infiniopDestroyHandle", {a_handle}, ok,
+      [=](void* p) { return infiniopDestroyHandle(handle(p)); });
+  add("infiniopDestroyTensorDescriptor", {a_tensor}, ok,
+      [=](void* p) { return infiniopDestroyTensorDescriptor(tensor(p)); });
+  add("infiniopGetTensorDescriptorRank", {a_tensor}, null,
+      [=, this](void* p) { return infiniopGetTensorDescriptorRank(tensor(p), &size); });
+  add("infiniopGetTensorDescriptorShape", {a_tensor}, null,
+      [=, this](void* p) { return infiniopGetTensorDescriptorShape(tensor(p), numbers, 2); });
+  add("infiniopGetTensorDescriptorStrides", {a_tensor}, null,
+      [=, this](void* p) { return infiniopGetTensorDescriptorStrides(tensor(p), strides, 2); });
+  add("infiniopGetTensorDescriptorDtype", {a_tensor}, null,
+      [=, this](void* p) { return infiniopGetTensorDescriptorDtype(tensor(p), &dtype); });
+  add("infiniopGetDescriptorDeviceType", any_operator, null,
+      [=, this](void* p) { return infiniopGetDescriptorDeviceType(op(p), &device); });
+  add("infiniopGetDescriptorDeviceId", any_operator, null,
+      [=, this](void* p) { return infiniopGetDescriptorDeviceId(op(p), &id); });
+
+  add("infiniopCreateRearrangeDescriptor", {a_handle}, null,
+      [=](void* p) { return infiniopCreateRearrangeDescriptor(handle(p), made, t, t); });
+  add("infiniopCreateRearrangeDescriptor", {a_tensor}, null,
+      [=](void* p) { return infiniopCreateRearrangeDescriptor(h, made, tensor(p), t); });
+  add("infiniopCreateRearrangeDescriptor", {a_tensor}, null,
+      [=](void* p) { return infiniopCreateRearrangeDescriptor(h, made, t, tensor(p)); });
+  add("infiniopRearrange", {a_rearrange}, null,
+      [=, this](void* p) { return infiniopRearrange(op(p), y, x, nullptr); });
+  add("infiniopRearrange", {a_stream}, ok,
+      [=, this](void* p) { return infiniopRearrange(live.operator_of(a_rearrange), y, x, p); });
+  add("infiniopDestroyRearrangeDescriptor", {a_rearrange}, ok,
+      [=](void* p) { return infiniopDestroyRearrangeDescriptor(op(p)); });
+
+  const auto batch = [=](void* of_handle, void* dst, void* src) {
+    const infiniopTensorDescriptor_t to[] = {tensor(dst)}, from[] = {tensor(src)};
+    return infiniopCreateRearrangeBatchDescriptor(handle(of_handle), made, 1, to, from);
+  };
+  const auto run_batch = [=, this](void* p, void* stream) {
+    void* to[] = {y};
+    const void* from[] = {x};
+    return infiniopRearrangeBatch(op(p), 1, to, from, stream);
+  };
+  add("infiniopCreateRearrangeBatchDescriptor", {a_handle}, null,
+      [=](void* p) { return batch(p, t, t); });
+  add("infiniopCreateRearrangeBatchDescriptor", {a_tensor}, null,
+      [=](void* p) { return batch(h, p, t); });
+  add("infiniopCreateRearrangeBatchDescriptor", {a_tensor}, null,
+      [=](void* p) { return batch(h, t, p); });
+  add("infiniopRearrangeBatch", {a_batch}, null, [=](void* p) { return run_batch(p, nullptr); });
+  add("infiniopRearrangeBatch", {a_stream}, ok,
+      [=, this](void* p) { return run_batch(live.of[a_batch], p); });
+  add("infiniopDestroyRearrangeBatchDescriptor", {a_batch}, ok,
+      [=](void* p) { return infiniopDestroyRearrangeBatchDescriptor(op(p)); });
+
+  const auto gemm = [=](void* of_handle, void* c, void* a, void* b) {
+    return infiniopCreateGemmDescriptor(handle(of_handle), made, tensor(c), tensor(a), tensor(b));
+  };
+  const auto gemm_with = [=](void* of_handle, void* c, void* a, void* b) {
+    return infiniopCreateGemmDescriptorWithOptions(handle(of_handle), made, tensor(c), tensor(a),
+                                                   tensor(b), nullptr);
+  };
+  const auto run_gemm = [=, this](void* p, void* stream) {
+    return infiniopGemm(op(p), nullptr, 0, z, x, y, 1, 0, stream);
+  };
+  add("infiniopCreateGemmDescriptor", {a_handle}, null, [=](void* p) { return gemm(p, t, t, t); });
+  add("infiniopCreateGemmDescriptor", {a_tensor}, null, [=](void* p) { return gemm(h, p, t, t); });
+  add("infiniopCreateGemmDescriptor", {a_tensor}, null, [=](void* p) { return gemm(h, t, p, t); });
+  add("infiniopCreateGemmDescriptor", {a_tensor}, null, [=](void* p) { return gemm(h, t, t, p); });
+  add("infiniopCreateGemmDescriptorWithOptions", {a_handle}, null,
+      [=](void* p) { return gemm_with(p, t, t, t); });
+  add("infiniopCreateGemmDescriptorWithOptions", {a_tensor}, null,
+      [=](void* p) { return gemm_with(h, p, t, t); });
+  add("infiniopCreateGemmDescriptorWithOptions", {a_tensor}, null,
+      [=](void* p) { return gemm_with(h, t, p, t); });
+  add("infiniopCreateGemmDescriptorWithOptions", {a_tensor}, null,
+      [=](void* p) { return gemm_with(h, t, t, p); });
+  add("infiniopGetGemmWorkspaceSize", {a_gemm}, null,
+      [=, this](void* p) { return infiniopGetGemmWorkspaceSize(op(p), &size); });
+  add("infiniopGemm", {a_gemm}, null, [=](void* p) { return run_gemm(p, nullptr); });
+  add("infiniopGemm", {a_stream}, ok, [=, this](void* p) { return run_gemm(live.of[a_gemm], p); });
+  add("infiniopDestroyGemmDescriptor", {a_gemm}, ok,
+      [=](void* p) { return infiniopDestroyGemmDescriptor(op(p)); });
+}
+
+void Tables::add_runtime() {
+  void *const stream = live.of[a_stream], *const event = live.of[an_event];
+  add("infinirtStreamDestroy", {a_stream}, ok, infinirtStreamDestroy);
+  add("infinirtStreamSynchronize", {a_stream}, ok, infinirtStreamSynchronize);
+  add("infinirtStreamWaitEvent", {a_stream}, ok,
+      [=](void* p) { return infinirtStreamWaitEvent(p, event); });
+  add("infinirtStreamWaitEvent", {an_event}, null,
+      [=](void* p) { return infinirtStreamWaitEvent(stream, p); });
+  add("infinirtEventRecord", {an_event}, null,
+      [=](void* p) { return infinirtEventRecord(p, stream); });
+  add("infinirtEventRecord", {a_stream}, ok,
+      [=](void* p) { return infinirtEventRecord(event, p); });
+  add("infinirtEventQuery", {an_event}, null,
+      [this](void* p) { return infinirtEventQuery(p, &status); });
+  add("infinirtEventSynchronize", {an_event}, null, infinirtEventSynchronize);
+  add("infinirtEventDestroy", {an_event}, ok, infinirtEventDestroy);
+  add("infinirtEventElapsedTime", {an_event}, null,
+      [=, this](void* p) { return infinirtEventElapsedTime(&ms, p, event); });
+  add("infinirtEventElapsedTime", {an_event}, null,
+      [=, this](void* p) { return infinirtEventElapsedTime(&ms, event, p); });
+  add("infinirtFree", {}, ok, infinirtFree);
+  add("infinirtFreeHost", {}, ok, infinirtFreeHost);
+  add("infinirtFreeAsync", {}, ok, [=](void* p) { return infinirtFreeAsync(p, stream); });
+  add("infinirtFreeAsync", {a_stream}, ok, [](void* p) {
+    void* memory = nullptr;
+    EXPECT_OK(infinirtMalloc(&memory, 8));
+    const infiniStatus_t answer = infinirtFreeAsync(memory, p);
+    if (answer != ok) {
+      EXPECT_OK(infinirtFree(memory));
+    }
+    return answer;
+  });
+  add("infinirtMallocAsync", {a_stream}, ok, [](void* p) {
+    void* memory = nullptr;
+    const infiniStatus_t answer = infinirtMallocAsync(&memory, 8, p);
+    EXPECT_EQ(answer == ok, memory != nullptr);
+    EXPECT_OK(infinirtFree(memory));
+    return answer;
+  });
+  add("infinirtMemcpyAsync", {a_stream}, ok,
+      [this](void* p) { return infinirtMemcpyAsync(y, x, 4, INFINIRT_MEMCPY_D2D, p); });
+  add("infinirtMemsetAsync", {a_stream}, ok,
+      [this](void* p) { return infinirtMemsetAsync(y, 0, 4, p); });
+}
+
+void Tables::add_graphs() {
+  void *const stream = live.of[a_stream], *const exec = live.of[an_exec];
+  add("infinirtStreamBeginCapture", {a_stream}, bad,
+      [](void* p) { return infinirtStreamBeginCapture(p, global_mode); });
+  add("infinirtStreamEndCapture", {a_stream}, bad,
+      [this](void* p) { return infinirtStreamEndCapture(p, &out); });
+  add("infinirtGraphDestroy", {a_graph}, ok, infinirtGraphDestroy);
+  add("infinirtGraphInstantiate", {a_graph}, null,
+      [this](void* p) { return infinirtGraphInstantiate(&out, p, nullptr, nullptr, 0); });
+  add("infinirtGraphExecDestroy", {an_exec}, ok, infinirtGraphExecDestroy);
+  add("infinirtGraphLaunch", {an_exec}, null,
+      [=](void* p) { return infinirtGraphLaunch(p, stream); });
+  add("infinirtGraphLaunch", {a_stream}, ok, [=](void* p) { return infinirtGraphLaunch(exec, p); });
+  add("infinirtGraphLuanch", {an_exec}, null,
+      [=](void* p) { return infinirtGraphLuanch(p, stream); });
+  add("infinirtGraphLuanch", {a_stream}, ok, [=](void* p) { return infinirtGraphLuanch(exec, p); });
+}
+
+}  // namespace infini::test
