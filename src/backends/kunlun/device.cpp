@@ -5,6 +5,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "backends/kunlun/device_memory.h"
 #include "backends/kunlun/kernels.h"
 #include "backends/kunlun/runtime_error.h"
 
@@ -26,6 +27,12 @@ uint64_t attribute(XPUDeviceAttr which, int id) {
 XPUMemcpyKind direction(infinirtMemcpyKind_t kind) {
   if (kind == INFINIRT_MEMCPY_H2D) return XPU_HOST_TO_DEVICE;
   return kind == INFINIRT_MEMCPY_D2H ? XPU_DEVICE_TO_HOST : XPU_DEVICE_TO_DEVICE;
+}
+
+// Both sides of a copy that has the device on at least one.
+void require_sides(const void* dst, const void* src, infinirtMemcpyKind_t kind) {
+  if (kind != INFINIRT_MEMCPY_D2H) require_device_memory(dst, "dst");
+  if (kind != INFINIRT_MEMCPY_H2D) require_device_memory(src, "src");
 }
 
 }  // namespace
@@ -155,6 +162,7 @@ void* Device::allocate(size_t bytes) {
     throw;
   }
   used_ += bytes;
+  note_device_memory(p, bytes);
   return p;
 }
 
@@ -195,6 +203,7 @@ void* Device::allocate_host(size_t bytes) {
 void Device::free_host(void* p) { check(xpu_host_free(p), "xpu_host_free"); }
 
 void Device::copy(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind) {
+  if (kind != INFINIRT_MEMCPY_H2H) require_sides(dst, src, kind);
   check(xpu_wait(nullptr), "xpu_wait");
   if (kind == INFINIRT_MEMCPY_H2H)
     std::memcpy(dst, src, bytes);
@@ -215,6 +224,7 @@ void Device::copy_async(void* dst, const void* src, size_t bytes, infinirtMemcpy
     std::memcpy(dst, src, bytes);
     return;
   }
+  require_sides(dst, src, kind);
   check(xpu_memcpy_async(dst, src, bytes, direction(kind), stream), "xpu_memcpy_async", " of ",
         bytes, " bytes");
 }
@@ -225,6 +235,7 @@ void Device::set(void* p, int value, size_t bytes) {
 }
 
 void Device::set_async(void* p, int value, size_t bytes, void* stream) {
+  require_device_memory(p, "p");
   check(launch_fill(clusters_, stream, p, static_cast<int64_t>(bytes), value), "fill");
 }
 

@@ -198,6 +198,48 @@ TEST_F(KunlunDevice, MistakesAreAnswered) {
   EXPECT_NE(nullptr, std::strstr(infiniGetLastErrorString(), "out of device memory"));
 }
 
+// What the host has is refused by the call that was given it, not by the next wait.
+TEST_F(KunlunDevice, MemoryOfTheHostIsRefusedAtOnce) {
+  constexpr auto bad = INFINI_STATUS_BAD_PARAM;
+  std::vector<float> heap(64);
+  float stack[64] = {};
+  void *p = nullptr, *pinned = nullptr;
+  ASSERT_OK(infinirtMalloc(&p, 256));
+  ASSERT_OK(infinirtMallocHost(&pinned, 256));
+  const size_t shape[] = {4, 4};
+  infiniopHandle_t handle;
+  infiniopTensorDescriptor_t tensor;
+  InfiniopDescriptor *rearrange, *gemm;
+  ASSERT_OK(infiniopCreateHandle(&handle));
+  ASSERT_OK(infiniopCreateTensorDescriptor(&tensor, 2, shape, nullptr, INFINI_DTYPE_F32));
+  ASSERT_OK(infiniopCreateRearrangeDescriptor(handle, &rearrange, tensor, tensor));
+  ASSERT_OK(infiniopCreateGemmDescriptor(handle, &gemm, tensor, tensor, tensor));
+  auto* far = static_cast<char*>(p) + 128;
+  for (void* host : {static_cast<void*>(heap.data()), static_cast<void*>(stack), pinned}) {
+    EXPECT_EQ(bad, infiniopRearrange(rearrange, host, p, nullptr));
+    EXPECT_EQ(bad, infiniopRearrange(rearrange, p, host, nullptr));
+    EXPECT_NE(nullptr, std::strstr(infiniGetLastErrorString(), "src (0x"));
+    EXPECT_EQ(bad, infiniopGemm(gemm, nullptr, 0, host, p, p, 1, 0, nullptr));
+    EXPECT_EQ(bad, infiniopGemm(gemm, nullptr, 0, far, host, p, 1, 0, nullptr));
+    EXPECT_EQ(bad, infiniopGemm(gemm, nullptr, 0, far, p, host, 1, 0, nullptr));
+    EXPECT_EQ(bad, infinirtMemset(host, 0, 16));
+    EXPECT_EQ(bad, infinirtMemsetAsync(host, 0, 16, nullptr));
+    EXPECT_EQ(bad, infinirtMemcpy(p, host, 16, INFINIRT_MEMCPY_D2D));
+    EXPECT_EQ(bad, infinirtMemcpyAsync(host, p, 16, INFINIRT_MEMCPY_H2D, nullptr));
+    EXPECT_EQ(bad, infinirtMemcpyAsync(host, host, 16, INFINIRT_MEMCPY_D2H, nullptr));
+    EXPECT_OK(infinirtDeviceSynchronize());
+  }
+  EXPECT_OK(infinirtMemset(p, 0, 256));
+  EXPECT_OK(infiniopRearrange(rearrange, far, p, nullptr)) << "and what is right still runs";
+  EXPECT_OK(infinirtDeviceSynchronize());
+  EXPECT_OK(infiniopDestroyGemmDescriptor(gemm));
+  EXPECT_OK(infiniopDestroyRearrangeDescriptor(rearrange));
+  EXPECT_OK(infiniopDestroyTensorDescriptor(tensor));
+  EXPECT_OK(infiniopDestroyHandle(handle));
+  EXPECT_OK(infinirtFreeHost(pinned));
+  EXPECT_OK(infinirtFree(p));
+}
+
 TEST_F(KunlunDevice, PinnedMemoryAndTheSecondDevice) {
   void *pinned = nullptr, *far = nullptr;
   ASSERT_OK(infinirtMallocHost(&pinned, 1000));

@@ -6,6 +6,7 @@
 
 #include "backends/kunlun/backend.h"
 #include "backends/kunlun/blas_handles.h"
+#include "backends/kunlun/device_memory.h"
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "plan/gemm_operand.h"
@@ -67,8 +68,12 @@ class BlasGemm final : public GemmKernel {
 
   void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
            void* stream) const override {
-    if (swapped_) std::swap(a, b);
     const bool reads_inputs = alpha != 0 && plan_.k != 0;  // else they may be null
+    require_device_memory(c, "c");
+    if (reads_inputs) require_device_memory(a, "a");
+    if (reads_inputs) require_device_memory(b, "b");
+    if (workspace_ > 0) require_device_memory(workspace, "workspace");
+    if (swapped_) std::swap(a, b);
     char* const base = static_cast<char*>(workspace);
     if (a_.pack && reads_inputs) a_.pack->run(base + a_.workspace, a, stream);
     if (b_.pack && reads_inputs) b_.pack->run(base + b_.workspace, b, stream);

@@ -1,5 +1,6 @@
 // Rearrange on the XPU: three ways to walk a plan, the cheapest of which is chosen when it is made.
 #include "backends/kunlun/backend.h"
+#include "backends/kunlun/device_memory.h"
 #include "backends/kunlun/kernels.h"
 #include "backends/kunlun/runtime_error.h"
 #include "backends/kunlun/schedule.h"
@@ -13,6 +14,8 @@ class TiledRearrange final : public RearrangeKernel {
   explicit TiledRearrange(const Schedule& schedule) : schedule_(schedule) {}
 
   void run(void* dst, const void* src, void* stream) const override {
+    require_device_memory(dst, "dst");
+    require_device_memory(src, "src");
     walk_outer(0, static_cast<char*>(dst), static_cast<const char*>(src), stream);
   }
   const char* candidate() const override { return walk_name(schedule_.walk); }
