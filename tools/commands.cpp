@@ -52,6 +52,9 @@ constexpr Option bench_options[] = {
     device,
     threads};
 
+constexpr Option machine_options[] = {
+    {"--measure", "", "measure them now, about a second, and keep them"}, json, threads};
+
 constexpr Command table[] = {
     {"devices", run_devices, "what this machine has, and for what it has not, why",
      "infini devices\n", devices_options},
@@ -85,7 +88,15 @@ keeps what was measured.
   infini bench cpu --json results.json
   infini bench --random 40 --op gemm
 )",
-     bench_options}};
+     bench_options},
+    {"machine", run_machine, "the facts about this CPU by which kernels are chosen",
+     R"(infini machine
+
+What caches hold and how fast bytes move: assumed, or measured and kept in
+$XDG_CACHE_HOME/infini or ~/.cache/infini, where every process finds them.
+  infini machine --measure
+)",
+     machine_options}};
 
 constexpr const char* problems = R"(A problem is a line of text, in quotes or not.
 
@@ -121,7 +132,8 @@ not understood is told by `infini devices` and `infini plan`.
                                 INFINI_CPU_REARRANGE=tiles
   INFINI_CPU_ISA=NAME           less than the CPU has: portable, avx2, avx512,
                                 neon
-  INFINI_TUNE=1                 measure once what the CPU's cost model assumes
+  INFINI_TUNE=0|1|FILE          what is assumed of the CPU; measured now; or what
+                                `infini machine --measure` kept in FILE
   INFINI_ALLOW_TF32=1           f32 products on tensor cores in TF32
   INFINI_READ_THROUGH=0         recorded graphs run every copy and read it
 )";

@@ -15,30 +15,42 @@ namespace {
 
 #if defined(__x86_64__)
 
-// SSE2 is enough: four 16-byte streaming stores in a row fill one line.
-inline void stream_line(char* dst, const char* src) {
-  const auto* from = reinterpret_cast<const __m128i*>(src);
-  auto* to = reinterpret_cast<__m128i*>(dst);
-  const __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1);
-  const __m128i c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
-  _mm_stream_si128(to, a);
-  _mm_stream_si128(to + 1, b);
-  _mm_stream_si128(to + 2, c);
-  _mm_stream_si128(to + 3, d);
+// Whole lines, dst aligned. SSE2 is enough: four 16-byte streaming stores in a row fill one line.
+void stream_by_parts(char* dst, const char* src, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += line_bytes) {
+    const auto* from = reinterpret_cast<const __m128i*>(src + i);
+    auto* to = reinterpret_cast<__m128i*>(dst + i);
+    const __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1);
+    const __m128i c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
+    _mm_stream_si128(to, a);
+    _mm_stream_si128(to + 1, b);
+    _mm_stream_si128(to + 2, c);
+    _mm_stream_si128(to + 3, d);
+  }
+}
+// By one store each, which is what lines that lie apart want.
+__attribute__((target("avx512f"))) void stream_whole(char* dst, const char* src, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += line_bytes)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(dst + i), _mm512_loadu_si512(src + i));
+}
+
+using StreamLines = void (*)(char* dst, const char* src, int64_t bytes);
+StreamLines stream_lines() {
+  static const StreamLines best = offers(Isa::avx512) ? stream_whole : stream_by_parts;
+  return best;
 }
 
 // Four pages in turns, four lines of each while its next four are fetched, keep more reads under way
 // than one ascending stream does.
-int64_t stream_pages(char* dst, const char* src, int64_t bytes) {
+int64_t stream_pages(StreamLines stream, char* dst, const char* src, int64_t bytes) {
   constexpr int64_t page = 4096, group = 4 * page, visit = 4 * line_bytes;
   int64_t done = 0;
   for (; done + group <= bytes; done += group)
     for (int64_t at = done; at < done + page; at += visit)
       for (int64_t i = at; i < at + group; i += page) {
-        for (int64_t line = i; line < i + visit; line += line_bytes)
-          __builtin_prefetch(src + line + visit);
-        for (int64_t line = i; line < i + visit; line += line_bytes)
-          stream_line(dst + line, src + line);
+        for (int64_t next = i; next < i + visit; next += line_bytes)
+          __builtin_prefetch(src + next + visit);
+        stream(dst + i, src + i, visit);
       }
   return done;
 }
@@ -55,8 +67,11 @@ void copy_streamed(char* dst, const char* src, int64_t bytes) {
     dst += head;
     src += head;
     bytes -= head;
-    int64_t done = stream_pages(dst, src, bytes);
-    for (; done + line_bytes <= bytes; done += line_bytes) stream_line(dst + done, src + done);
+    const StreamLines stream = stream_lines();
+    int64_t done = stream_pages(stream, dst, src, bytes);
+    const int64_t rest = (bytes - done) / line_bytes * line_bytes;
+    stream(dst + done, src + done, rest);
+    done += rest;
     dst += done;
     src += done;
     bytes -= done;

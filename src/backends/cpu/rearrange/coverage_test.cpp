@@ -169,12 +169,19 @@ NamedPolicy random_policy(harness::Random& random, int64_t bytes, Output output)
   policy.planes = random.one_in(2) ? 4 : 8;
   policy.prepared_bytes = around(bytes);
   policy.piece_bytes = int64_t{1} << random.between(9, 18);
+  policy.tile_streamed_bytes = random.one_in(2) ? 0 : policy.streamed_bytes;
+  policy.copy_places = random.one_in(2) ? 1 : 4;
+  policy.copy_ahead = 1024;
+  policy.followed_rows = random.one_in(3) ? 64 : 16;
+  policy.prefetched_strip = random.one_in(2) ? 1 << 20 : 2048;
   std::ostringstream name;
   name << policy.threads << " threads, " << policy.bytes_per_thread << " each, streamed from "
        << policy.streamed_bytes << ", strip " << policy.strip << ", chunk " << policy.chunk
        << ", memory " << policy.memory_bytes << (policy.pairs ? ", pairs" : "") << ", planes "
        << policy.planes << ", prepared " << policy.prepared_bytes << ", piece "
-       << policy.piece_bytes;
+       << policy.piece_bytes << ", tiles " << policy.tile_streamed_bytes << ", places "
+       << policy.copy_places << ", followed " << policy.followed_rows << ", prefetched "
+       << policy.prefetched_strip;
   return {name.str(), policy};
 }
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "backends/cpu/machine/costs.h"
 #include "backends/cpu/machine/isa.h"
 #include "backends/cpu/rearrange/schedule.h"
 #include "backends/cpu/runtime/stream.h"
@@ -131,10 +130,10 @@ class NestCursor {
   int64_t index_[max_rank];
 };
 
-// A schedule's text with what it is run by, and the costs it was chosen for.
+// A schedule's text with what it is run by, and the machine it was made for.
 inline std::string with_setting(const std::string& schedule, Isa level, int threads) {
   return schedule + ", " + isa_name(level) + ", " + std::to_string(threads) +
-         (threads == 1 ? " thread\n" : " threads\n") + to_string(costs());
+         (threads == 1 ? " thread\n" : " threads\n") + to_string(machine());
 }
 
 // The candidates; each file makes its own. Null: declined.

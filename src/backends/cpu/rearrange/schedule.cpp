@@ -152,6 +152,19 @@ int64_t choose_chunk(const TileSchedule& schedule, const Policy& policy) {
 
 bool compete(const Loop& rows) { return rows.src_step % competing_step == 0; }
 
+// All lines of a column of src have one place in L1, whose sets hold fewer than a panel has rows.
+bool share_a_set(const TileSchedule& schedule) {
+  const auto in_pages = [](const Loop& loop) { return loop.src_step % page_bytes == 0; };
+  return std::all_of(schedule.rows.begin(), schedule.rows.end(), in_pages);
+}
+
+// Past the cache rows are read straight where the hardware follows so many, and where they stay in L1 as long as their
+// lines are used.
+bool choose_staged(const TileSchedule& schedule, const Policy& policy) {
+  const int64_t rows = line_bytes / schedule.word;
+  return rows > policy.followed_rows || (schedule.word < 4 && share_a_set(schedule));
+}
+
 // Pairs of lines ask for twice as many rows at once, which go through tiles in L1: worth it where the
 // hardware does not follow the rows well anyway, or where it stores pairs faster.
 int choose_depth(const TileSchedule& schedule, int64_t bytes, const Policy& policy) {
@@ -161,6 +174,15 @@ int choose_depth(const TileSchedule& schedule, int64_t bytes, const Policy& poli
   if (schedule.strip * word < paired_width(static_cast<int>(word))) return 1;
   const auto in_lines = [](const Loop& loop) { return loop.src_step % line_bytes == 0; };
   const bool whole = std::all_of(schedule.rows.begin(), schedule.rows.end(), in_lines);
+  if (policy.followed_rows >= line_bytes) {
+    // Rows of any number are read straight, which takes less than a way through L1: that is for those that do not stay
+    // there, and then for as many as make pairs.
+    constexpr int64_t few_rows = 8, most_rows = 32;
+    const int64_t rows = line_bytes / word;
+    return share_a_set(schedule) && (rows <= few_rows || (schedule.staged && rows <= most_rows))
+               ? 2
+               : 1;
+  }
   if (!policy.pairs) {
     if (!whole || bytes < policy.memory_bytes) return 1;
     // Of 2-byte words the hardware does not even follow the 32 rows of one line, of bytes 128 are too many.
@@ -193,6 +215,10 @@ namespace {
 // pairs of lines go past the caches fast, they do so earlier.
 bool tiles_beyond_caches(const RearrangePlan& plan, const Policy& policy) {
   Policy nearer = policy;
+  if (policy.tile_streamed_bytes != 0) {
+    nearer.streamed_bytes = policy.tile_streamed_bytes;
+    return beyond_caches(plan, nearer);
+  }
   if (policy.pairs)
     nearer.streamed_bytes /= threads_for(moved_bytes(plan), policy) > few_threads ? 4 : 2;
   return beyond_caches(plan, nearer);
@@ -212,7 +238,9 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   schedule.alignment = dst_alignment(schedule);
   schedule.store = choose_store(schedule, cached);
   schedule.strip = choose_strip(schedule, threads_for(bytes, policy), policy);
+  schedule.staged = choose_staged(schedule, policy);
   schedule.depth = choose_depth(schedule, bytes, policy);
+  schedule.fetches_all = schedule.strip * schedule.word <= policy.prefetched_strip;
   schedule.soon =
       policy.pairs && compete(schedule.rows.front()) && schedule.panel_rows() >= competing_rows;
   schedule.chunk = choose_chunk(schedule, policy);

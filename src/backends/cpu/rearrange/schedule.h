@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/machine/machine.h"
 #include "backends/cpu/rearrange/tiles/kernels.h"
 #include "base/checked.h"
 #include "plan/rearrange_plan.h"
 
 namespace infini::cpu {
 
-// What the decisions depend on besides the plan.
+// What schedules depend on besides the plan: sizes that follow from the facts about the machine.
 struct Policy {
   int threads = 1;                       // that a region may have
   int64_t bytes_per_thread = 256 << 10;  // below this a thread costs more than it saves
@@ -27,9 +28,15 @@ struct Policy {
   int64_t planes = 8;  // as many woven ones are taken apart faster run by run than in blocks
   int64_t prepared_bytes = 64 << 10;  // fewer are moved before blocks, programs or parts are found
   int64_t piece_bytes = 256 << 10;    // of a long run in a task; of what is shared a part of it
+  // As streamed_bytes, of tiles, whose lines lie apart; 0: as that says, earlier where pairs are faster.
+  int64_t tile_streamed_bytes = 0;
+  int64_t copy_places = 4, copy_ahead = 256;  // of copies past the cache, see Machine
+  int64_t followed_rows = 16, prefetched_strip = 2048;
 };
 
-// The policy of this process, see costs.h.
+// The policy that follows from a machine, for so many threads.
+Policy policy_from(const Machine& machine, int threads);
+// The policy of this process.
 Policy current_policy();
 
 // For tests and fuzzers: as long as one lives, current_policy() gives its policy, by which small problems reach what only
@@ -75,8 +82,10 @@ struct TileSchedule {
   // The largest power of two, at most a line, that divides every dst step outside of a run: columns lie at multiples of
   // it from the first one, whose address is known only when the schedule is run.
   int64_t alignment = 1;
-  int depth = 1;      // lines of each column that are written together: 1 or 2
-  bool soon = false;  // of pairs: what is asked for has to be read soon, since rows compete
+  int depth = 1;             // lines of each column that are written together: 1 or 2
+  bool soon = false;         // of pairs: what is asked for has to be read soon, since rows compete
+  bool staged = false;       // past the cache, single lines: rows go through tiles in L1
+  bool fetches_all = false;  // all lines of the next panel are asked for, however long strips are
 
   int64_t strips() const { return ceil_div(column_count, strip); }
   int64_t chunks() const { return ceil_div(row_count, chunk); }

@@ -5,8 +5,7 @@
 #include <map>
 #include <set>
 
-#include "backends/cpu/machine/costs.h"
-#include "backends/cpu/machine/tune.h"
+#include "backends/cpu/machine/machine.h"
 #include "backends/cpu/rearrange/blocks/program.h"
 #include "backends/cpu/rearrange/kernel.h"
 #include "backends/cpu/rearrange/runs/schedule.h"
@@ -225,7 +224,14 @@ TEST(RearrangeSchedule, EveryPointOnceInLargeShapes) {
                            "rearrange f16 3x9x140x2 dst=2521,280,2,1 src=2520,2,18,1"})
     for (const Policy& policy :
          {Policy{1, 1 << 30, 0}, Policy{4, 1, 0}, Policy{16, 1, INT64_MAX}, Policy{2, 1, 0, 64, 64},
-          Policy{8, 1, 0, 64, 64, 0, true}, Policy{8, 1, 0, 64, 64, 0, false}}) {
+          Policy{8, 1, 0, 64, 64, 0, true}, Policy{8, 1, 0, 64, 64, 0, false},
+          Policy{.threads = 2,
+          .bytes_per_thread = 1,
+          .streamed_bytes = 0,
+          .tile_streamed_bytes = 1,
+          .copy_places = 1,
+          .followed_rows = 64,
+          .prefetched_strip = 1 << 20}}) {
       expect_lawful(harness::parse_rearrange(text), policy, taken);
       ASSERT_FALSE(HasFailure()) << text;
     }
@@ -421,9 +427,9 @@ TEST(RearrangeSchedule, ThreadsInTheCacheWriteNoLinesOfOthers) {
   EXPECT_EQ(400, strip("rearrange f32 400x400 perm=1,0", 2));  // whole lines
 }
 
-TEST(RearrangeCosts, PolicyFollowsFromThem) {
-  Costs costs = costs_from_cache(1280 << 10);
-  const Policy usual = policy_from(costs, 2);
+TEST(RearrangePolicy, FollowsFromTheMachine) {
+  Machine machine = profile("ice_lake");
+  const Policy usual = policy_from(machine, 2);
   EXPECT_EQ(2, usual.threads);
   EXPECT_EQ(256 << 10, usual.bytes_per_thread);
   EXPECT_EQ(640 << 10, usual.streamed_bytes);
@@ -431,20 +437,35 @@ TEST(RearrangeCosts, PolicyFollowsFromThem) {
   EXPECT_EQ(1024, usual.chunk);
   EXPECT_EQ(20 << 20, usual.memory_bytes);
   EXPECT_FALSE(usual.pairs);
-  EXPECT_TRUE(policy_from(costs_from_cache(2 << 20), 2).pairs);
-  costs.region_ns *= 2;     // dearer regions: more bytes for a thread
-  costs.store_pages = 700;  // a smaller TLB: narrower tiles, whole powers of two
-  const Policy other = policy_from(costs, 2);
+  EXPECT_TRUE(policy_from(profile("sapphire_rapids"), 2).pairs);
+  machine.region_ns *= 2;     // dearer regions: more bytes for a thread
+  machine.store_pages = 700;  // a smaller TLB: narrower tiles, whole powers of two
+  const Policy other = policy_from(machine, 2);
   EXPECT_EQ(2 * usual.bytes_per_thread, other.bytes_per_thread);
   EXPECT_EQ(512, other.strip);
 }
 
-TEST(RearrangeCosts, AbsurdOnesStayWithinLimits) {
-  for (const double region : {0.0, 1e12}) {
-    Costs costs = costs_from_cache(0);
-    costs.region_ns = region;
-    costs.store_pages = region == 0 ? 0 : int64_t{1} << 40;
-    const Policy policy = policy_from(costs, 1);
+// What the last cache holds stays there only where it is faster than memory.
+TEST(RearrangePolicy, StreamsPastALastCacheThatIsFast) {
+  Machine machine = profile("zen4");
+  const Policy fast = policy_from(machine, 2);
+  EXPECT_EQ(10 << 20, fast.streamed_bytes);
+  EXPECT_EQ(4 << 20, fast.tile_streamed_bytes);
+  machine.l3_copy = machine.streamed_copy;
+  EXPECT_EQ(512 << 10, policy_from(machine, 2).streamed_bytes);
+  EXPECT_EQ(0, policy_from(machine, 2).tile_streamed_bytes);
+}
+
+TEST(RearrangePolicy, StaysWithinLimitsForAbsurdMachines) {
+  for (const double absurd : {0.0, 1e15}) {
+    Machine machine = profile("generic");
+    for (const Fact& fact : facts()) {
+      if (fact.number != nullptr)
+        machine.*fact.number = absurd;
+      else
+        machine.*fact.rate = {absurd, absurd};
+    }
+    const Policy policy = policy_from(machine, 1);
     EXPECT_GE(policy.bytes_per_thread, 32 << 10);
     EXPECT_LE(policy.bytes_per_thread, 1 << 20);
     EXPECT_GE(policy.strip, 256);
@@ -453,16 +474,18 @@ TEST(RearrangeCosts, AbsurdOnesStayWithinLimits) {
   }
 }
 
-TEST(RearrangeCosts, MeasuredOnesStayNearTheGuess) {
-  const Costs guess = costs_from_cache(1 << 20), measured = measure_costs(guess);
-  EXPECT_TRUE(measured.measured);
-  EXPECT_GE(measured.streamed_bytes, guess.streamed_bytes / 4);
-  EXPECT_LE(measured.streamed_bytes, guess.streamed_bytes * 8);
-  EXPECT_EQ(0, measured.streamed_bytes % 4096);
-  EXPECT_GE(measured.store_pages, 256);
-  EXPECT_GT(measured.region_ns, 0);
-  EXPECT_GT(measured.bytes_per_ns, 0);
-  EXPECT_NE(std::string::npos, to_string(measured).find("(measured)"));
+// Rows of any number are read straight where the hardware follows them, but for those that L1 cannot hold together.
+TEST(RearrangeSchedule, ReadsFollowedRowsStraight) {
+  const auto schedule_of = [](const char* text) {
+    const auto problem = harness::parse_rearrange(text);
+    return *make_tile_schedule(make_rearrange_plan(problem.dst, problem.src),
+                               policy_from(profile("zen4"), 2));
+  };
+  EXPECT_FALSE(schedule_of("rearrange u8 8256x8256 perm=1,0").staged);
+  EXPECT_TRUE(schedule_of("rearrange u8 8192x8192 perm=1,0").staged);
+  EXPECT_EQ(1, schedule_of("rearrange f32 8224x8224 perm=1,0").depth);
+  EXPECT_EQ(2, schedule_of("rearrange f16 8192x8192 perm=1,0").depth);
+  EXPECT_TRUE(schedule_of("rearrange f32 8224x8224 perm=1,0").fetches_all);
 }
 
 TEST(RearrangeSchedule, TextsNameTheDecisions) {

@@ -36,9 +36,9 @@ int64_t copy_pages(char* dst, const char* src, int64_t bytes) {
 
 // Whole lines, then the rest. Short runs mostly follow one another in src: fetched ahead as if they were one.
 template <class Wide>
-void copy_lines(char* dst, const char* src, int64_t bytes) {
+void copy_lines(char* dst, const char* src, int64_t bytes, int64_t ahead) {
   for (; bytes >= 64; bytes -= 64, dst += 64, src += 64) {
-    __builtin_prefetch(src + 2048);
+    __builtin_prefetch(src + ahead);
     Wide::load(src).stream(dst);
   }
   Wide::copy_part(dst, src, bytes);
@@ -52,7 +52,7 @@ void copy_run(const Line& line) {
   int64_t done = head_of(dst);
   Wide::copy_part(dst, src, done);
   if constexpr (in_pages) done += copy_pages<Wide>(dst + done, src + done, line.count - done);
-  copy_lines<Wide>(dst + done, src + done, line.count - done);
+  copy_lines<Wide>(dst + done, src + done, line.count - done, line.ahead);
 }
 
 // Short rows that do not follow one another: their lines are asked for some rows before, and so are those of dst in which
@@ -123,7 +123,7 @@ void run_copy(const Line& line) {
     next.src += turns * line.repeat_src;
   };
   const bool broadcast = line.repeat > 1 && line.repeat_src == 0;  // reads from L1
-  if (broadcast || line.count < least_side_by_side) {
+  if (broadcast || line.places == 1 || line.count < least_side_by_side) {
     for (; turn < line.repeat; advance(1)) copy_run<Wide, false>(next);
     return;
   }

@@ -61,17 +61,19 @@ class Lines final : public Kernel {
     if (schedule_.streamed) streaming_fence();
   }
   Line line_of(char* dst, const char* src, int64_t begin, int64_t repeat) const {
-    return {dst,
-            src,
-            begin,
-            std::min(schedule_.piece, schedule_.count - begin),
-            schedule_.count,
-            schedule_.ways,
-            schedule_.plane_step,
-            schedule_.streamed,
-            repeat,
-            schedule_.repeat.dst_step,
-            schedule_.repeat.src_step};
+    return {.dst = dst,
+            .src = src,
+            .begin = begin,
+            .count = std::min(schedule_.piece, schedule_.count - begin),
+            .length = schedule_.count,
+            .ways = schedule_.ways,
+            .plane_step = schedule_.plane_step,
+            .streamed = schedule_.streamed,
+            .repeat = repeat,
+            .repeat_dst = schedule_.repeat.dst_step,
+            .repeat_src = schedule_.repeat.src_step,
+            .places = schedule_.places,
+            .ahead = schedule_.ahead};
   }
   void run_piece(Line line) const {
     if (schedule_.near_count == 1) return kernel_(line);

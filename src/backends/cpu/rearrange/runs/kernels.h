@@ -33,6 +33,8 @@ struct Line {
   int64_t repeat, repeat_dst, repeat_src;
   // Of joined runs: where the call before left the line in which it ended, and where this one may leave its own. Kernels heed both or neither.
   Seam *before = nullptr, *behind = nullptr;
+  // Of copies past the cache: from so many places in turns, each line asked for so many bytes before.
+  int64_t places = 4, ahead = 2048;
 };
 
 // Past the cache a piece of a run that is not its last one ends with a line of dst, so that no line is written in two

@@ -232,6 +232,8 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   LineSchedule schedule;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
+  schedule.places = policy.copy_places;
+  if (policy.copy_places == 1) schedule.ahead = policy.copy_ahead;
   if (!take_any(plan, policy, schedule)) return std::nullopt;
   const int64_t run_bytes = schedule.count * schedule.word;
   take_near(schedule);

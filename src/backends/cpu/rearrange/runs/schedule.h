@@ -27,6 +27,7 @@ struct LineSchedule {
   int64_t piece = 0;  // elements of a run in one task
   bool streamed = false;
   bool joined = false;  // `repeat` walks rows that join in dst, copies by copy_joined()
+  int64_t places = 4, ahead = 2048;  // of copies that are streamed, see Line
 
   // Of a task.
   int64_t repeat_of(int64_t task) const {

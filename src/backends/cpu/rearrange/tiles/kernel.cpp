@@ -225,6 +225,8 @@ class Tiles final : public Kernel {
           panel.columns = count;
           panel.stage = &stage;
           panel.soon = schedule_.soon;
+          panel.staged = schedule_.staged;
+          panel.fetches_all = schedule_.fetches_all;
           stage.ready = false;
           run_panels(kernel, panel, row, rows, readable(src));
         });
@@ -250,6 +252,8 @@ class Tiles final : public Kernel {
           panel.columns = count;
           panel.stage = &stage;
           panel.soon = schedule_.soon;
+          panel.staged = schedule_.staged;
+          panel.fetches_all = schedule_.fetches_all;
           stage.ready = false;
           panel.carry = carry;
           if (row > 0) {

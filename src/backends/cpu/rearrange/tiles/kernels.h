@@ -71,6 +71,8 @@ struct Panel {
   char* carry;       // streaming with a skew: 64 bytes per column, 64-byte aligned
   bool first, last;  // the first or last panel of its columns' runs in dst
   bool soon;         // streaming in pairs: what is asked for has to be read soon
+  bool staged;       // streaming single lines: through tiles in L1
+  bool fetches_all;  // streaming: asks for all lines of the next panel
   bool unwritten;    // streaming with a skew: only to be carried, since others write it
   Outflow* outflow;  // packed
   bool reads_on;     // packed: 16 bytes may be read of every row, though it has fewer columns

@@ -80,15 +80,15 @@ template <int word>
   for (int r = 0; r < L; ++r) __builtin_prefetch(src + row[r] + at, 0, 2);
 }
 
-// What is fetched while a panel is walked. Short strips: all of the next panel, each block its share.
-// Longer ones are followed by the hardware, but late: so the last lines of a panel ask for the first ones
-// of the next, half as many. (Asked for sooner, they push aside what the hardware follows.)
+// What is fetched while a panel is walked: all of the next one, each block its share, where strips are short or the
+// machine likes it. Else strips are followed by the hardware, but late: so the last lines of a panel ask for the first
+// ones of the next, half as many. (Asked for sooner, they push aside what the hardware follows.)
 template <class V, int word>
 class Fetch {
  public:
   Fetch(const Panel& p, int part) : src_(p.src), next_(part == 0 ? p.next_of_row : nullptr) {
     const int64_t bytes = p.columns * word;
-    if (bytes > longest_whole) begin_ = bytes - last_bytes;
+    if (!p.fetches_all && bytes > last_bytes) begin_ = bytes - last_bytes;
   }
   // Before the block at column byte `at`, which is a multiple of 16.
   [[gnu::always_inline]] void block(int64_t at) const {
@@ -100,7 +100,7 @@ class Fetch {
   }
 
  private:
-  static constexpr int64_t longest_whole = 2048, last_bytes = 1024;
+  static constexpr int64_t last_bytes = 1024;
   const char* src_;
   const int64_t* next_;
   int64_t begin_ = 0;
@@ -139,7 +139,7 @@ inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Em
 template <class V, int word, bool in_pairs, class Emit>
 inline int64_t walk_streamed(const Panel& p, Emit emit) {
   if constexpr (word < 4)
-    if (p.columns * word >= least_tile_width) return walk_tiles<V, word, 1>(p, emit);
+    if (p.staged && p.columns * word >= least_tile_width) return walk_tiles<V, word, 1>(p, emit);
   return walk_blocks<V, word, in_pairs>(p, Rows<V, word>(p, 0).at, 0, emit);
 }
 

@@ -1,0 +1,80 @@
+// Facts about a processor: what it is, what its caches hold, and how fast bytes move. The choice of a kernel rests on
+// these and on the plan alone, so that what differs between processors is a number here and not a rule elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace infini::cpu {
+
+// Bytes per nanosecond: of one thread alone, and of all of them together.
+struct Rate {
+  double one = 1, all = 1;
+  double of(int threads) const { return one * threads < all || threads == 1 ? one * threads : all; }
+};
+
+struct Machine {
+  std::string name;    // what the processor calls itself, with its family and model
+  std::string origin;  // the profile's name, "measured", or the file that the facts were kept in
+
+  double threads = 1;  // that moved bytes together when the rates were measured
+  // What a thread has for itself, and what all of them find together in the last cache.
+  double l1_bytes = 32 << 10, l2_bytes = 1 << 20, l3_bytes = 16 << 20;
+  // Ordinary loads and stores of whole lines that lie in a cache or in memory, and copies by memcpy, in bytes of dst.
+  // A store has its line fetched first.
+  Rate l2_load, l2_store, l2_copy, l3_load, l3_store, l3_copy;
+  Rate memory_load, memory_store, memory_copy;
+  // Non-temporal stores, which go past the caches: alone, and as a copy in the better of two ways.
+  Rate streamed_store, streamed_copy;
+  // Of a streamed copy: so many places of a page or more apart in turns, each line asked for so many bytes before.
+  double copy_places = 4, copy_ahead = 256;
+  // Nanoseconds of a line that is streamed to another page than the one before, and of a line of two side by side.
+  double far_line_ns = 4, far_pair_ns = 4;
+  double store_pages =
+      1024;  // that such stores may go to in turns before each takes a quarter longer
+  // Rows that are read side by side at nearly the speed of few; more of them go through a tile in L1.
+  double followed_rows = 16;
+  // Bytes of such rows that are better asked for by prefetches, all of them, than left to the hardware.
+  double prefetched_strip = 2048;
+  // Of a vector of 64 bytes in L1: moving it, one shuffle of it. Of a call that moves a row or a panel. Of one element
+  // that is moved by itself.
+  double vector_ns = 0.6, shuffle_ns = 0.4, call_ns = 4, element_ns = 0.35;
+  double region_ns = 5000;  // to open a parallel region and close it again
+};
+
+// Every fact, for printing and keeping: a number, or a rate.
+struct Fact {
+  const char* name;
+  const char* unit;
+  double Machine::*number;
+  Rate Machine::*rate;
+};
+std::span<const Fact> facts();
+
+// This process's: a profile, or what was measured on this processor and kept. INFINI_TUNE=0: the profile; 1: measured now
+// (about a second); a file's name: what it holds. Found when first asked for.
+const Machine& machine();
+
+// The profile of a name (ice_lake, sapphire_rapids, zen4, generic) as it is; of another one generic.
+Machine profile(const std::string& name);
+std::span<const char* const> profile_names();
+// Which of them fits this processor, with the sizes of its caches.
+Machine profile_of_this_processor();
+
+// Every fact by experiment, from a guess. Takes about a second.
+Machine measure_machine(const Machine& guess);
+
+// Facts in a file: one each line, after the version and the processor they are of. Reading gives false, and says why,
+// where the file is not there, not ours, or of another processor or version.
+std::string
+machine_file();  // where they are kept: $XDG_CACHE_HOME or ~/.cache, /infini/; empty: nowhere
+bool read_machine(const std::string& path, Machine& machine, std::string& why_not);
+bool write_machine(const std::string& path, const Machine& machine, std::string& why_not);
+// What was found in a file's place and not used, for people; empty: nothing.
+std::string machine_remark();
+
+// For people.
+std::string to_string(const Machine& machine);
+
+}  // namespace infini::cpu
