@@ -204,9 +204,20 @@ void measure_vectors(Machine& m, const Room& room) {
   m.element_ns = best_ns([&] { line_kernel_portable(LineKind::step, 4)(elements); }) / 512;
 }
 
+// What a region costs beyond the share of a thread. Nobody would come to an empty one.
 double measure_region_ns(double guess, int threads) {
   if (threads == 1) return guess;
-  return best_ns([&] { parallel_for(threads, threads, [](int64_t, int64_t) {}); }, 50);
+  constexpr int64_t rounds = 20000;  // some 20 us
+  const auto work = [](int64_t shares) {
+    double x = 1;
+    for (int64_t i = 0; i < shares * rounds; ++i) x = x * 0.5 + 1;
+    [[maybe_unused]] const volatile double kept = x;
+  };
+  const double share = best_ns([&] { work(1); });
+  const auto region = [&] {
+    parallel_for(threads, threads, [&](int64_t first, int64_t last) { work(last - first); });
+  };
+  return std::max(best_ns(region, 50) - share, 50.0);
 }
 
 void measure_caches(Machine& m, const Room& room, int threads, int64_t memory) {
