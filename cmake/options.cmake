@@ -1,6 +1,7 @@
 # Options and the flags that every target gets.
 option(INFINI_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(INFINI_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(INFINI_FUZZ "Build the fuzz targets, with clang; see the preset fuzz" OFF)
 option(INFINI_WERROR "Treat warnings as errors" OFF)
 option(INFINI_EMULATORS "Build the backends whose SDK is absent against our emulators" ${PROJECT_IS_TOP_LEVEL})
 option(INFINI_INSTALL "Rules for installing" ${PROJECT_IS_TOP_LEVEL})

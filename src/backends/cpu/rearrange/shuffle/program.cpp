@@ -121,7 +121,8 @@ void add_picks(ShuffleProgram& program, const ShuffleTask& task, int64_t vector,
                const Windows& windows, const std::vector<size_t>& picked) {
   const int64_t width = program.width, at = vector * width,
                 count = std::min(width, task.bytes() - task.gap() - at);
-  uint8_t* tables = program.tables[0].byte + vector * program.depth * width;
+  uint8_t* tables =
+      reinterpret_cast<uint8_t*>(program.tables.data()) + vector * program.depth * width;
   const size_t first = program.masks.size();
   for (int k = 0; k < program.depth; ++k)
     program.offsets.push_back(windows[picked[std::min(static_cast<size_t>(k), picked.size() - 1)]]);

@@ -39,7 +39,9 @@ struct ShuffleProgram {
   int64_t reach_begin = 0, reach_end = 0;  // of all windows
 
   int64_t vectors() const { return (bytes - gap + width - 1) / width; }
-  const uint8_t* indices(int64_t pick) const { return tables[0].byte + pick * width; }
+  const uint8_t* indices(int64_t pick) const {
+    return reinterpret_cast<const uint8_t*>(tables.data()) + pick * width;
+  }
 };
 
 // Law: the points of all blocks are exactly the plan's points, each once. Rows of blocks follow one another in dst's
