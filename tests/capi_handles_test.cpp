@@ -119,6 +119,7 @@ TEST(CapiHandles, WhatCannotBeMadeIsNull) {
 // What neither takes nor makes an object that lives longer than the call.
 const std::set<std::string> without_handles = {"infiniGetLastErrorString",
                                                "infiniGetNumThreads",
+                                               "infiniSetExecutor",
                                                "infiniSetNumThreads",
                                                "infiniStatusString",
                                                "infiniVersionString",

@@ -132,8 +132,8 @@ not understood is told by `infini devices` and `infini plan`.
                                 INFINI_CPU_REARRANGE=tiles
   INFINI_CPU_ISA=NAME           less than the CPU has: portable, avx2, avx512,
                                 neon
-  INFINI_TUNE=0|1|FILE          what is assumed of the CPU; measured now; or what
-                                `infini machine --measure` kept in FILE
+  INFINI_TUNE=0|1|FILE          the CPU as assumed; measured now; or as kept
+                                by `infini machine --measure` in FILE
   INFINI_ALLOW_TF32=1           f32 products on tensor cores in TF32
   INFINI_READ_THROUGH=0         recorded graphs run every copy and read it
 )";
