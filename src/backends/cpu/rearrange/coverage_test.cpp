@@ -10,6 +10,7 @@
 
 #include "backends/cpu/rearrange/trial_test.h"
 #include "base/thread_count.h"
+#include "harness/check.h"
 #include "harness/padded_problems.h"
 
 namespace infini::cpu {
@@ -295,7 +296,9 @@ class CpuRearrangeCoverage : public testing::Test {
     return missing.str();
   }
 
-  harness::Random random_{20250101};
+  // Other problems with --gtest_shuffle --gtest_repeat=N, each time.
+  harness::Random random_{20250101 +
+                          static_cast<uint64_t>(testing::UnitTest::GetInstance()->random_seed())};
   Met met_;
 };
 
@@ -306,6 +309,24 @@ TEST_F(CpuRearrangeCoverage, EveryKernelAtEveryAlignment) {
         run(harness::random_mixed_problem(random_, 1 << 8, 1 << 17), Output::any));
   for (int round = 0; round < most_rounds && draw_missing(); ++round) ASSERT_FALSE(HasFailure());
   EXPECT_EQ("", report()) << "were never drawn";
+}
+
+// The same problems by each candidate that takes them, and through the C API by the one that is chosen. INFINI_TEST_RANDOM asks for
+// another number of them.
+TEST_F(CpuRearrangeCoverage, AnyProblemByAnyThresholds) {
+  const char* wanted = std::getenv("INFINI_TEST_RANDOM");
+  const int count = wanted ? std::atoi(wanted) : 1500;
+  ASSERT_GT(count, 0);
+  for (int i = 0; i < count; ++i) {
+    const auto problem = random_.one_in(4) ? harness::random_deep_problem(random_)
+                                           : harness::random_mixed_problem(random_, 16, 1 << 16);
+    ASSERT_NO_FATAL_FAILURE(run(problem, Output::any));
+    const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
+    const NamedPolicy policy = random_policy(random_, moved_bytes(plan), Output::any);
+    const ForcedPolicy forced(policy.policy);
+    const auto verdict = harness::check(problem, static_cast<uint64_t>(i));
+    ASSERT_TRUE(verdict.passed) << verdict.message << "\n" << policy.name;
+  }
 }
 
 }  // namespace
