@@ -188,6 +188,12 @@ GemmProblem random_gemm(Random& random, int64_t most) {
   return p;
 }
 
+GemmProblem with_odd_scales(GemmProblem problem) {
+  problem.alpha *= 1.1;
+  problem.beta /= 3;
+  return problem;
+}
+
 GemmProblem random_dense_gemm(Random& random) {
   static constexpr const char* types[] = {"f16", "bf16", "f32", "f64"};
   const auto extent = [&](int most_bits) {

@@ -70,8 +70,9 @@ void run_on_device(const GemmProblem& p, void* c, const void* a, const void* b,
   require_success(infiniopGetGemmWorkspaceSize(o.desc, &bytes), "infiniopGetGemmWorkspaceSize");
   require_success(infinirtMalloc(&o.workspace, bytes), "infinirtMalloc");
   require_success(infinirtMemset(o.workspace, 0xff, bytes), "infinirtMemset");  // NaN everywhere
-  require_success(infiniopGemm(o.desc, o.workspace, bytes, c, a, b, p.alpha, p.beta, stream),
-                  "infiniopGemm");
+  const infiniopGemmScales_t scales{sizeof scales, p.alpha, p.beta};
+  require_success(infiniopGemmWithScales(o.desc, o.workspace, bytes, c, a, b, &scales, stream),
+                  "infiniopGemmWithScales");
   require_success(infinirtStreamSynchronize(stream), "infinirtStreamSynchronize");
 }
 
@@ -202,8 +203,18 @@ std::string reproducer(const GemmProblem& problem) {
          to_text(problem) + "\"";
 }
 
-GemmVerdict compare(const GemmProblem& p, GemmValues values, uint64_t seed,
+// With the scales that the sums' type has.
+GemmProblem rounded(GemmProblem problem) {
+  if (problem.a.dtype != INFINI_DTYPE_F64) {
+    problem.alpha = static_cast<float>(problem.alpha);
+    problem.beta = static_cast<float>(problem.beta);
+  }
+  return problem;
+}
+
+GemmVerdict compare(const GemmProblem& given, GemmValues values, uint64_t seed,
                     infinirtStream_t stream) {
+  const GemmProblem p = rounded(given);
   Image c(p.c, p.c_at), a(p.a, p.a_at), b(p.b, p.b_at);
   Random random(seed);
   fill(c.bytes, seed);
@@ -214,7 +225,7 @@ GemmVerdict compare(const GemmProblem& p, GemmValues values, uint64_t seed,
   p.beta == 0 ? fill_nan(p.c, c.data()) : fill_elements(p.c, c.data(), values, random);
   if (p.alpha == 0) fill_nan(p.a, a.data());
   const DeviceImage device_c(c), device_a(a), device_b(b);
-  run_on_device(p, device_c.data(), device_a.data(), device_b.data(), stream);
+  run_on_device(given, device_c.data(), device_a.data(), device_b.data(), stream);
   std::vector<char> after = device_c.read();
   GemmVerdict verdict;
   Judge elements(p, a, b, c, after);

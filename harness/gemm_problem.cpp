@@ -28,10 +28,10 @@ struct Parts {
   std::string a, b, c;
 };
 
-float parse_float(std::string_view text, const char* what) {
+double parse_number(std::string_view text, const char* what) {
   const std::string copy(text);
   char* end = nullptr;
-  const float value = std::strtof(copy.c_str(), &end);
+  const double value = std::strtod(copy.c_str(), &end);
   require(end != copy.c_str() && *end == '\0', bad, what, ": \"", text, "\" is not a number");
   return value;
 }
@@ -93,9 +93,9 @@ void parse_word(std::string_view word, Parts& parts, GemmProblem& problem) {
       take_text(word, "b", parts.b) || take_text(word, "c", parts.c))
     return;
   if (take_key(word, "alpha", value))
-    problem.alpha = parse_float(value, "alpha");
+    problem.alpha = parse_number(value, "alpha");
   else if (take_key(word, "beta", value))
-    problem.beta = parse_float(value, "beta");
+    problem.beta = parse_number(value, "beta");
   else if (take_key(word, "out", value))
     parts.out = parse_dtype(value);
   else
@@ -105,7 +105,8 @@ void parse_word(std::string_view word, Parts& parts, GemmProblem& problem) {
 std::string number_text(const char* key, double value, double usual) {
   if (value == usual) return "";
   char text[64];
-  std::snprintf(text, sizeof text, " %s=%.9g", key, value);
+  std::snprintf(text, sizeof text, value == static_cast<float>(value) ? " %s=%.9g" : " %s=%.17g",
+                key, value);
   return text;
 }
 

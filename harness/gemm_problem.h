@@ -18,7 +18,7 @@ namespace infini::harness {
 
 struct GemmProblem {
   Layout c, a, b;
-  float alpha = 1, beta = 0;
+  double alpha = 1, beta = 0;  // rounded to f32 where the sums are
   int64_t c_at = 0, a_at = 0, b_at = 0;
 };
 

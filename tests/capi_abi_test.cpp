@@ -78,6 +78,9 @@ static_assert(offsetof(Snapshot, kernel_time_ratio) == 64 &&
 static_assert(offsetof(Snapshot, communication_bytes) == 72 && sizeof(Snapshot) == 80);
 static_assert(offsetof(infiniopGemmOptions_t, size) == 0 &&
               offsetof(infiniopGemmOptions_t, allow_tf32) == 8);
+static_assert(offsetof(infiniopGemmScales_t, size) == 0 &&
+              offsetof(infiniopGemmScales_t, alpha) == 8 &&
+              offsetof(infiniopGemmScales_t, beta) == 16 && sizeof(infiniopGemmScales_t) == 24);
 
 static_assert(is<const char*()>(infiniGetLastErrorString) &&
               is<const char*(Status)>(infiniStatusString));
@@ -153,6 +156,8 @@ static_assert(is<Status(Operator, size_t*)>(infiniopGetGemmWorkspaceSize) &&
               is<Status(Operator)>(infiniopDestroyGemmDescriptor));
 static_assert(is<Status(Operator, void*, size_t, void*, const void*, const void*, float, float,
                         void*)>(infiniopGemm));
+static_assert(is<Status(Operator, void*, size_t, void*, const void*, const void*,
+                        const infiniopGemmScales_t*, void*)>(infiniopGemmWithScales));
 
 // Clients in C read the first two words of handles and operator descriptors.
 TEST(Abi, HandlesAndDescriptorsBeginWithTheirDevice) {

@@ -52,6 +52,35 @@ TEST(CapiGemm, MultipliesTwoByTwo) {
   EXPECT_EQ(std::vector<float>({38, 44, 86, 100}), std::vector<float>(c, c + 4));
 }
 
+TEST(CapiGemm, ScalesAreDoubles) {
+  const Handle handle;
+  const Tensor wide({1, 1}, {}, INFINI_DTYPE_F64), narrow({1, 1});
+  const GemmOp of_f64(handle, wide, wide, wide), of_f32(handle, narrow, narrow, narrow);
+  const double a = 3, b = 1;
+  double c = 5;
+  infiniopGemmScales_t scales{sizeof scales, 0.1, 1.0 / 3};
+  const auto run = [&](const GemmOp& op, void* to, const void* left, const void* right) {
+    return infiniopGemmWithScales(op.desc, op.workspace, op.bytes, to, left, right, &scales,
+                                  nullptr);
+  };
+  ASSERT_OK(run(of_f64, &c, &a, &b));
+  EXPECT_NEAR(c, 0.1 * 3 + 1.0 / 3 * 5, 1e-15);
+  const float x = 3, y = 1;
+  float z = 5, expected = 5;
+  ASSERT_OK(run(of_f32, &z, &x, &y));
+  ASSERT_OK(of_f32.run(&expected, &x, &y, 0.1f, static_cast<float>(1.0 / 3)));
+  EXPECT_EQ(z, expected) << "rounded to f32";
+  scales = {sizeof scales, 1e-60, 1};
+  ASSERT_OK(run(of_f32, &z, nullptr, nullptr)) << "rounded to 0: reads neither a nor b";
+  ASSERT_OK(run(of_f64, &c, &a, &b));
+  scales.size = 8;
+  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, run(of_f64, &c, &a, &b));
+  expect_words("scales->size is 8");
+  EXPECT_EQ(INFINI_STATUS_NULL_POINTER,
+            infiniopGemmWithScales(of_f64.desc, of_f64.workspace, of_f64.bytes, &c, &a, &b, nullptr,
+                                   nullptr));
+}
+
 TEST(CapiGemm, EveryNullPointerIsAnswered) {
   const Handle handle;
   const Tensor square({2, 2});

@@ -231,7 +231,7 @@ Product product_of(const Array& a, const Array& b, Hold hold) {
   return product;
 }
 
-void run_product(const Product& product, const Array& out, float alpha, float beta) {
+void run_product(const Product& product, const Array& out, double alpha, double beta) {
   if (!can_convert(out)) fail_type("out has strides that are no multiple of its elements' size");
   const Tensor c = product.widened(to_tensor(out, hold()));
   const Unlocked unlocked(worth_unlocking(out, static_cast<int64_t>(product.a->shape().back())));
@@ -245,14 +245,14 @@ bool is_plain(const Array& dst, const Array& src, const Call& call) {
 }
 
 // Two matrices, most often.
-bool try_prepared(const Array& c, const Array& a, const Array& b, float alpha, float beta,
+bool try_prepared(const Array& c, const Array& a, const Array& b, double alpha, double beta,
                   const Call& call) {
   return c.rank == 2 && a.rank == 2 && b.rank == 2 && is_plain(c, a, call) &&
          is_plain(c, b, call) && is_aligned(a) && is_aligned(b) &&
          run_prepared_gemm(c, a, b, alpha, beta, stream_for(call, c.device));
 }
 
-nb::object matmul_into(const Array& a, const Array& b, nb::object out, float alpha, float beta,
+nb::object matmul_into(const Array& a, const Array& b, nb::object out, double alpha, double beta,
                        Call& call) {
   const Array c = read_array(out, "out", call);
   require_writable(c, "out");
@@ -265,7 +265,7 @@ nb::object matmul_into(const Array& a, const Array& b, nb::object out, float alp
   return out;
 }
 
-nb::object matmul_fresh(const Array& a, const Array& b, float alpha, Call& call) {
+nb::object matmul_fresh(const Array& a, const Array& b, double alpha, Call& call) {
   if (a.rank == 2 && b.rank == 2 && a.shape[1] == b.shape[0]) {
     const int64_t shape[] = {a.shape[0], b.shape[1]};
     Fresh made = make_fresh(a, shape, 2, call);
@@ -310,11 +310,10 @@ nb::object copy(nb::object dst, nb::handle src) {
 nb::object matmul(nb::handle a, nb::handle b, nb::object out, double alpha, double beta) {
   Call call;
   const Array left = read_array(a, "a", call), right = read_array(b, "b", call);
-  const auto scale = static_cast<float>(alpha), keep = static_cast<float>(beta);
-  if (!out.is_none()) return matmul_into(left, right, out, scale, keep, call);
+  if (!out.is_none()) return matmul_into(left, right, out, alpha, beta, call);
   if (beta != 0)
     fail_value("beta is ", beta, " but there is no out whose elements it could multiply");
-  return matmul_fresh(left, right, scale, call);
+  return matmul_fresh(left, right, alpha, call);
 }
 
 void bind_functions(nb::module_& module) {

@@ -122,15 +122,16 @@ void run_prepared_copy(const Array& dst, const Array& src, void* stream) {
   require_success(infiniopRearrange(copy.descriptor.get(), dst.data, src.data, stream));
 }
 
-bool run_prepared_gemm(const Array& c, const Array& a, const Array& b, float alpha, float beta,
+bool run_prepared_gemm(const Array& c, const Array& a, const Array& b, double alpha, double beta,
                        void* stream) {
   thread_local Cache<Gemm> products;
   const Gemm& gemm = products.get(Key({&c, &a, &b}), [&] { return Gemm::make(c, a, b); });
   if (!gemm.descriptor) return false;
   alignas(64) thread_local std::byte workspace[small_workspace];
   const Unlocked unlocked(worth_unlocking(c, a.shape[1]));
-  require_success(infiniopGemm(gemm.descriptor.get(), workspace, gemm.workspace, c.data, a.data,
-                               b.data, alpha, beta, stream));
+  const infiniopGemmScales_t scales{sizeof scales, alpha, beta};
+  require_success(infiniopGemmWithScales(gemm.descriptor.get(), workspace, gemm.workspace, c.data,
+                                         a.data, b.data, &scales, stream));
   return true;
 }
 

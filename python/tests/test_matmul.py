@@ -127,3 +127,27 @@ def test_operands_at_odd_addresses():
         assert np.array_equal(infini.matmul(left, right, np.empty((2, 4), "f4")), a @ b)
     with pytest.raises(ValueError, match="not aligned"):
         infini.matmul(a, b, odd(np.empty((2, 4), "f4")))
+
+
+def test_scales_are_doubles_for_doubles():
+    a = np.full((1, 1), 3.0)
+    assert infini.matmul(a, np.ones((1, 1)), alpha=0.1)[0, 0] == 0.1 * 3.0
+    c = np.full((1, 1), 5.0)
+    infini.matmul(a, np.zeros((1, 1)), c, beta=1 / 3)
+    assert c[0, 0] == 5.0 * (1 / 3)
+    rng = np.random.default_rng(5)
+    for shape in ((1, 7, 5), (3, 4, 300), (40, 50, 60), (200, 150, 333), (1, 3000, 700)):
+        m, n, k = shape
+        x, y, z = (rng.standard_normal(s) for s in ((m, k), (k, n), (m, n)))
+        alpha, beta = 0.1, 1 / 3
+        expected = alpha * (x @ y) + beta * z
+        graph_out, batched = z.copy(), np.stack([z, z])
+        with infini.record() as graph:
+            infini.matmul(x, y, graph_out, alpha=alpha, beta=beta)
+        graph.run()
+        infini.matmul(np.stack([x, x]), y, batched, alpha=alpha, beta=beta)
+        for got in (infini.matmul(x, y, z.copy(), alpha=alpha, beta=beta), graph_out, *batched):
+            bound = 1e-14 * (np.abs(x) @ np.abs(y) + np.abs(z)) * np.sqrt(k)
+            assert (np.abs(got - expected) < bound).all(), shape
+    single = infini.matmul(a.astype("f4"), np.ones((1, 1), "f4"), alpha=0.1)
+    assert single[0, 0] == np.float32(0.1) * np.float32(3)

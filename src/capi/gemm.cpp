@@ -58,6 +58,18 @@ infiniStatus_t infiniopGemm(infiniopGemmDescriptor_t desc, void* workspace, size
   });
 }
 
+infiniStatus_t infiniopGemmWithScales(infiniopGemmDescriptor_t desc, void* workspace,
+                                      size_t workspace_size, void* c, const void* a, const void* b,
+                                      const infiniopGemmScales_t* scales, void* stream) {
+  return at_boundary([&] {
+    require_pointer(scales, "scales");
+    require(scales->size >= sizeof *scales, INFINI_STATUS_BAD_PARAM, "scales->size is ",
+            scales->size, "; expected sizeof(infiniopGemmScales_t), ", sizeof *scales);
+    Gemms::pin(desc, "desc")
+        ->run(workspace, workspace_size, c, a, b, scales->alpha, scales->beta, stream);
+  });
+}
+
 infiniStatus_t infiniopDestroyGemmDescriptor(infiniopGemmDescriptor_t desc) {
   return destroy_unless_null(desc, [&] { gemms().destroy(desc, "desc"); });
 }

@@ -32,8 +32,9 @@ class GemmKernel : public std::enable_shared_from_this<GemmKernel> {
   virtual ~GemmKernel() = default;
   // Bytes of device memory that run() needs, 64-byte aligned (256 on accelerators); 0 for none.
   virtual size_t workspace_bytes() const { return 0; }
-  virtual void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
-                   void* stream) const = 0;
+  // alpha and beta are numbers of the sums' type: f64 where the operands are, else f32.
+  virtual void run(void* workspace, void* c, const void* a, const void* b, double alpha,
+                   double beta, void* stream) const = 0;
   virtual const char* candidate() const = 0;
   virtual std::string schedule() const { return {}; }
   // All that the bits of C depend on besides alpha, beta and the elements. Law: two kernels of one

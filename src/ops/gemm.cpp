@@ -40,7 +40,8 @@ Gemm::Gemm(Device& device, const Layout& c, const Layout& a, const Layout& b,
       a_range_(byte_range(a)),
       b_range_(byte_range(b)),
       c_mask_(static_cast<uintptr_t>(dtype_bytes(c.dtype)) - 1),
-      ab_mask_(static_cast<uintptr_t>(dtype_bytes(a.dtype)) - 1) {
+      ab_mask_(static_cast<uintptr_t>(dtype_bytes(a.dtype)) - 1),
+      sums_in_f64_(a.dtype == INFINI_DTYPE_F64) {
   if (element_count(c) == 0) return;
   kernel_ = make_kernel(device, plan_, options, choice);
   told_ = ToldCalls::make(device, kernel_->candidate(), [&] { return gemm_text(c, a, b); });
@@ -73,7 +74,7 @@ void Gemm::require_apart(const void* c, const void* x, const char* name, const G
           "); gemm cannot work in place");
 }
 
-void Gemm::require_operands(const void* c, const void* a, const void* b, float alpha) const {
+void Gemm::require_operands(const void* c, const void* a, const void* b, double alpha) const {
   if (!kernel_) return;
   require_pointer(c, "c");
   require_aligned(c, "c", plan_.c.dtype);
@@ -98,8 +99,12 @@ bool Gemm::plainly_fine(const void* c, const void* a, const void* b) const {
 }
 
 void Gemm::run_untold(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
-                      float alpha, float beta, void* stream) const {
+                      double alpha, double beta, void* stream) const {
   if (!kernel_) return;
+  if (!sums_in_f64_) {
+    alpha = static_cast<float>(alpha);
+    beta = static_cast<float>(beta);
+  }
   require_workspace(workspace, workspace_size);
   if (!plainly_fine(c, a, b)) [[unlikely]]
     require_operands(c, a, b, alpha);

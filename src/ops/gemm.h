@@ -20,16 +20,17 @@ class Gemm {
 
   // Bytes that run() needs, 64-byte aligned memory of the device.
   size_t workspace_bytes() const { return kernel_ ? kernel_->workspace_bytes() : 0; }
-  // c = alpha·a·b + beta·c. c must not share memory with a or b.
+  // c = alpha·a·b + beta·c. c must not share memory with a or b. alpha and beta are rounded to the
+  // sums' type.
   void run(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
-           float alpha, float beta, void* stream) const {
+           double alpha, double beta, void* stream) const {
     if (told_) [[unlikely]]
       return told_->tell(
           [&] { run_untold(workspace, workspace_size, c, a, b, alpha, beta, stream); });
     run_untold(workspace, workspace_size, c, a, b, alpha, beta, stream);
   }
   // What run() would say of these pointers: throws when one is null or c meets a or b.
-  void require_operands(const void* c, const void* a, const void* b, float alpha) const;
+  void require_operands(const void* c, const void* a, const void* b, double alpha) const;
 
   // Empty when nothing is promised; see GemmKernel::arithmetic().
   std::string arithmetic() const { return kernel_ ? kernel_->arithmetic() : std::string(); }
@@ -41,7 +42,7 @@ class Gemm {
 
  private:
   void run_untold(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
-                  float alpha, float beta, void* stream) const;
+                  double alpha, double beta, void* stream) const;
   // True when require_operands() would surely have nothing to say.
   bool plainly_fine(const void* c, const void* a, const void* b) const;
   void require_workspace(const void* workspace, size_t size) const;
@@ -53,6 +54,7 @@ class Gemm {
   GemmPlan plan_;
   ByteRange c_range_, a_range_, b_range_;
   uintptr_t c_mask_, ab_mask_;  // the address bits that an element's alignment forbids
+  bool sums_in_f64_;
   std::shared_ptr<const GemmKernel> kernel_;
   std::unique_ptr<const ToldCalls> told_;  // null: nobody listens
 };

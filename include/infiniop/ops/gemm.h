@@ -38,6 +38,18 @@ __INFINI_C INFINI_EXPORT infiniStatus_t infiniopGemm(infiniopGemmDescriptor_t de
                                                      size_t workspace_size, void* c, const void* a,
                                                      const void* b, float alpha, float beta,
                                                      void* stream);
+
+/* alpha and beta as doubles; set size to sizeof(infiniopGemmScales_t). */
+typedef struct {
+  size_t size;
+  double alpha, beta;
+} infiniopGemmScales_t;
+
+/* As infiniopGemm. Scales are rounded to the type of the sums: not at all for F64, to f32 for all
+ * others. */
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopGemmWithScales(
+    infiniopGemmDescriptor_t desc, void* workspace, size_t workspace_size, void* c, const void* a,
+    const void* b, const infiniopGemmScales_t* scales, void* stream);
 __INFINI_C INFINI_EXPORT infiniStatus_t
 infiniopDestroyGemmDescriptor(infiniopGemmDescriptor_t desc);
 

@@ -89,7 +89,8 @@ class Gemm final : public GemmKernel {
   }
   std::string schedule() const override { return to_string(schedule_); }
 
-  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+  // Sums are f32, and so are alpha and beta.
+  void run(void* workspace, void* c, const void* a, const void* b, double alpha, double beta,
            void* stream) const override {
     if (schedule_.swapped) std::swap(a, b);
     const bool multiplies = alpha != 0 && schedule_.plan.k > 0;  // alpha == 0 does not read a and b

@@ -66,7 +66,8 @@ class BlasGemm final : public GemmKernel {
   size_t workspace_bytes() const override { return static_cast<size_t>(workspace_); }
   const char* candidate() const override { return workspace_ ? "xblas_packed" : "xblas"; }
 
-  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+  // Sums are f32, and so are alpha and beta.
+  void run(void* workspace, void* c, const void* a, const void* b, double alpha, double beta,
            void* stream) const override {
     const bool reads_inputs = alpha != 0 && plan_.k != 0;  // else they may be null
     require_device_memory(c, "c");
@@ -80,7 +81,8 @@ class BlasGemm final : public GemmKernel {
     if (c_.pack && beta != 0) c_.pack->run(base + c_.workspace, c, stream);
     void* const out = const_cast<void*>(c_.address(c, base));
     multiply(out, reads_inputs ? a_.address(a, base) : out,
-             reads_inputs ? b_.address(b, base) : out, alpha, beta, stream);
+             reads_inputs ? b_.address(b, base) : out, static_cast<float>(alpha),
+             static_cast<float>(beta), stream);
     if (c_.unpack) c_.unpack->run(c, out, stream);
   }
 

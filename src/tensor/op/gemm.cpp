@@ -42,7 +42,7 @@ class Workspace {
 };
 
 void run(const infini::Gemm& gemm, infini::Place& place, void* c, const void* a, const void* b,
-         float alpha, float beta, void* stream) {
+         double alpha, double beta, void* stream) {
   const size_t bytes = gemm.workspace_bytes();
   const Workspace workspace(place.memory, bytes, stream);
   gemm.run(workspace.data(), bytes, c, a, b, alpha, beta, stream);
@@ -50,8 +50,8 @@ void run(const infini::Gemm& gemm, infini::Place& place, void* c, const void* a,
 
 class GemmStep : public Step {
  public:
-  GemmStep(std::vector<Tensor> tensors, infini::Place& place, Prepared prepared, float alpha,
-           float beta)
+  GemmStep(std::vector<Tensor> tensors, infini::Place& place, Prepared prepared, double alpha,
+           double beta)
       : Step(place, std::move(tensors)),
         prepared_(std::move(prepared)),
         alpha_(alpha),
@@ -76,7 +76,7 @@ class GemmStep : public Step {
 
  private:
   Prepared prepared_;
-  float alpha_, beta_;
+  double alpha_, beta_;
 };
 
 // Matrices whose rows and columns both lie apart are fetched element by element: packing them first
@@ -97,8 +97,8 @@ std::unique_ptr<Step> GemmStep::reading(const std::vector<Tensor>& tensors) cons
   return std::make_unique<GemmStep>(tensors, place(), std::move(other), alpha_, beta_);
 }
 
-std::unique_ptr<Step> make_step(const Tensor& c, const Tensor& a, const Tensor& b, float alpha,
-                                float beta) {
+std::unique_ptr<Step> make_step(const Tensor& c, const Tensor& a, const Tensor& b, double alpha,
+                                double beta) {
   const TensorImpl &to = TensorAccess::impl(c, "c"), &left = TensorAccess::impl(a, "a"),
                    &right = TensorAccess::impl(b, "b");
   infini::Place& place = common_place(to, "c", left, "a");
@@ -112,7 +112,7 @@ std::unique_ptr<Step> make_step(const Tensor& c, const Tensor& a, const Tensor& 
 
 }  // namespace
 
-void gemm_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, float beta) {
+void gemm_(const Tensor& c, const Tensor& a, const Tensor& b, double alpha, double beta) {
   return at_edge([&] {
     ThreadState& thread = this_thread();
     if (thread.recording) return record_or_run(make_step(c, a, b, alpha, beta));
@@ -127,10 +127,10 @@ void gemm_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, float
   });
 }
 
-Tensor gemm(const Tensor& a, const Tensor& b, float alpha, float beta) {
+Tensor gemm(const Tensor& a, const Tensor& b, double alpha, double beta) {
   return at_edge([&] {
     const TensorImpl &left = TensorAccess::impl(a, "a"), &right = TensorAccess::impl(b, "b");
-    require(beta == 0.0f, INFINI_STATUS_BAD_PARAM, "beta is ", beta,
+    require(beta == 0, INFINI_STATUS_BAD_PARAM, "beta is ", beta,
             " but gemm() makes a new c, which holds nothing; use gemm_(c, a, b, alpha, beta)");
     const size_t rank = left.ndim();
     require((rank == 2 || rank == 3) && right.ndim() == rank, INFINI_STATUS_BAD_TENSOR_SHAPE,
@@ -141,12 +141,12 @@ Tensor gemm(const Tensor& a, const Tensor& b, float alpha, float beta) {
     if (rank == 3 && shape[0] == 1) shape[0] = right.shape()[0];
     common_place(left, "a", right, "b");
     Tensor c = empty_at(left.memory()->place(), shape, left.dtype());
-    gemm_(c, a, b, alpha, 0.0f);
+    gemm_(c, a, b, alpha, 0);
     return c;
   });
 }
 
-Gemm::Gemm(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, float beta)
+Gemm::Gemm(const Tensor& c, const Tensor& a, const Tensor& b, double alpha, double beta)
     : step_(at_edge([&] { return make_step(c, a, b, alpha, beta); })) {}
 Gemm::~Gemm() = default;
 void Gemm::run() const {

@@ -94,7 +94,7 @@ struct Product {
   }
 
   // One gemm for the innermost batch dim; the others are walked.
-  void run(float alpha, float beta, Stride at_c = 0, Stride at_a = 0, Stride at_b = 0) {
+  void run(double alpha, double beta, Stride at_c = 0, Stride at_a = 0, Stride at_b = 0) {
     if (batches() <= 1) return gemm_(c.at(at_c), a.at(at_a), b.at(at_b), alpha, beta);
     Product inner = *this;
     for (Side* side : {&inner.c, &inner.a, &inner.b}) drop(*side, 0);
@@ -116,7 +116,7 @@ void require_apart(const TensorImpl& c, const TensorImpl& x, const char* name) {
                x.info(), "); matmul cannot work in place");
 }
 
-void require_operands(const TensorImpl& c, const TensorImpl& a, const TensorImpl& b, float alpha) {
+void require_operands(const TensorImpl& c, const TensorImpl& a, const TensorImpl& b, double alpha) {
   const infini::Layout layout = layout_of(c);
   infini::require_disjoint(infini::are_disjoint(layout), "c", layout);
   if (alpha == 0 || a.shape().back() == 0) return;  // they are not read
@@ -126,7 +126,7 @@ void require_operands(const TensorImpl& c, const TensorImpl& a, const TensorImpl
 
 }  // namespace
 
-void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, float beta) {
+void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, double alpha, double beta) {
   return at_edge([&] {
     const TensorImpl &to = TensorAccess::impl(c, "c"), &left = TensorAccess::impl(a, "a"),
                      &right = TensorAccess::impl(b, "b");
@@ -144,7 +144,7 @@ void matmul_(const Tensor& c, const Tensor& a, const Tensor& b, float alpha, flo
   });
 }
 
-Tensor matmul(const Tensor& a, const Tensor& b, float alpha) {
+Tensor matmul(const Tensor& a, const Tensor& b, double alpha) {
   return at_edge([&] {
     const TensorImpl &left = TensorAccess::impl(a, "a"), &right = TensorAccess::impl(b, "b");
     infini::Place& place = common_place(left, "a", right, "b");

@@ -41,7 +41,7 @@ constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
 
 // C = beta·C; with beta == 0 it is written, not read.
 template <class T>
-void CpuGemm::scale(char* c, float beta) const {
+void CpuGemm::scale(char* c, T beta) const {
   const T zeros[64] = {};
   FinishCall<T> call{zeros, 0, plan_.m, 0, nullptr, plan_.c.row_step, plan_.c.col_step, 0, beta};
   const auto finish = kernels<T>().finish[memory_index(plan_.c.dtype)];
@@ -53,13 +53,13 @@ void CpuGemm::scale(char* c, float beta) const {
     }
 }
 
-void CpuGemm::execute(const Pointers& p, float alpha, float beta) const {
+void CpuGemm::execute(const Pointers& p, double alpha, double beta) const {
   if (alpha != 0 && plan_.k != 0) return multiply(p, alpha, beta);
   if (beta == 1) return;
-  is_f64(plan_) ? scale<double>(p.c, beta) : scale<float>(p.c, beta);
+  is_f64(plan_) ? scale<double>(p.c, beta) : scale<float>(p.c, static_cast<float>(beta));
 }
 
-void CpuGemm::run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+void CpuGemm::run(void* workspace, void* c, const void* a, const void* b, double alpha, double beta,
                   void* stream) const {
   const Pointers p{static_cast<char*>(workspace), static_cast<char*>(c),
                    static_cast<const char*>(a), static_cast<const char*>(b)};

@@ -21,7 +21,7 @@ class CpuGemm : public GemmKernel {
   size_t workspace_bytes() const final { return static_cast<size_t>(workspace_bytes_); }
   // Its workspace has a size that can exist. What has none is declined.
   bool fits() const { return workspace_bytes_ <= most_workspace_bytes; }
-  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+  void run(void* workspace, void* c, const void* a, const void* b, double alpha, double beta,
            void* stream) const final;
 
  protected:
@@ -31,8 +31,8 @@ class CpuGemm : public GemmKernel {
     const char* a;
     const char* b;
   };
-  // alpha and k are not 0 here, and c has elements.
-  virtual void multiply(const Pointers& p, float alpha, float beta) const = 0;
+  // alpha and k are not 0 here, and c has elements; alpha and beta are numbers of the sums' type.
+  virtual void multiply(const Pointers& p, double alpha, double beta) const = 0;
 
   // For candidates in which each element of C is one chain of multiply-adds in the order of k, wherever
   // A and B lie. `how`: all that decides where the chain is rounded or begins anew, and the code that
@@ -54,9 +54,9 @@ class CpuGemm : public GemmKernel {
   int64_t workspace_bytes_ = 0;  // set by the constructors; saturating
 
  private:
-  void execute(const Pointers& p, float alpha, float beta) const;
+  void execute(const Pointers& p, double alpha, double beta) const;
   template <class T>
-  void scale(char* c, float beta) const;
+  void scale(char* c, T beta) const;
 };
 
 // The index into the kernels' tables of a type in memory.

@@ -41,7 +41,8 @@ class Setting {
 
 void expect_curated_and_random(int count) {
   for (const std::string& text : harness::curated_gemm_cases()) {
-    const auto verdict = harness::check(harness::parse_gemm(text), harness::GemmValues::random, 3);
+    const auto verdict = harness::check(harness::with_odd_scales(harness::parse_gemm(text)),
+                                        harness::GemmValues::random, 3);
     ASSERT_TRUE(verdict.passed) << verdict.message;
   }
   harness::Random random(99);

@@ -46,7 +46,7 @@ __device__ inline void round_to(double& x, double value) { x = value; }
 
 // C = alpha·sum + beta·C at one place; with beta == 0 what is there is not read.
 template <class Out>
-__device__ void finish_element(char* place, SumOf<Out> sum, float alpha, float beta) {
+__device__ void finish_element(char* place, SumOf<Out> sum, SumOf<Out> alpha, SumOf<Out> beta) {
   auto& element = *reinterpret_cast<Out*>(place);
   SumOf<Out> value = alpha * sum;
   if (beta != 0) value += beta * widened(element);
@@ -60,8 +60,8 @@ __device__ inline char* place_in(char* base, const GemmOperand& x, int64_t batch
 
 // The same for a product's sum. C has the operands' type, or f32 where theirs is narrower.
 template <class In>
-__device__ void finish_product(const GemmPlan& plan, char* place, SumOf<In> sum, float alpha,
-                               float beta) {
+__device__ void finish_product(const GemmPlan& plan, char* place, SumOf<In> sum, SumOf<In> alpha,
+                               SumOf<In> beta) {
   if (sizeof(In) == 2 && plan.c.dtype == INFINI_DTYPE_F32)
     finish_element<SumOf<In>>(place, sum, alpha, beta);
   else

@@ -2,7 +2,7 @@
 #include "backends/gpu/gemm/gemm.h"
 
 namespace infini::gpu {
-void GpuGemm::run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+void GpuGemm::run(void* workspace, void* c, const void* a, const void* b, double alpha, double beta,
                   void* stream) const {
   const Stream on = device_.live(stream);
   require_reachable(device_, c, "c");
@@ -13,7 +13,8 @@ void GpuGemm::run(void* workspace, void* c, const void* a, const void* b, float 
   require_reachable(device_, a, "a");
   require_reachable(device_, b, "b");
   multiply({static_cast<char*>(workspace), static_cast<char*>(c), static_cast<const char*>(a),
-            static_cast<const char*>(b), alpha, beta, on});
+            static_cast<const char*>(b), static_cast<float>(alpha), static_cast<float>(beta), on,
+            alpha, beta});
 }
 
 std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan, const GemmOptions&,

@@ -11,8 +11,8 @@ namespace infini::gpu {
 
 // C = alpha·sums + beta·C, elementwise; sums are f32 with rows sum_row elements apart, or null for
 // C = beta·C. With beta == 0 C is written, not read.
-void launch_finish(const GemmPlan& plan, void* c, const float* sums, int64_t sum_row, float alpha,
-                   float beta, Stream stream);
+void launch_finish(const GemmPlan& plan, void* c, const float* sums, int64_t sum_row, double alpha,
+                   double beta, Stream stream);
 
 // The same, prepared and launched early: for sums whose rows begin at multiples of 16 bytes.
 struct FinishKernels {
@@ -26,7 +26,7 @@ void launch_finish(const FinishKernels& kernels, const GemmPlan& plan, void* c, 
 class GpuGemm : public GemmKernel {
  public:
   GpuGemm(const GpuDevice& device, const GemmPlan& plan) : device_(device), plan_(plan) {}
-  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+  void run(void* workspace, void* c, const void* a, const void* b, double alpha, double beta,
            void* stream) const final;
 
  protected:
@@ -36,7 +36,16 @@ class GpuGemm : public GemmKernel {
     const char *a, *b;
     float alpha, beta;
     Stream stream;
+    double wide_alpha, wide_beta;  // the same for sums in f64
   };
+  // As a kernel's arguments, in the type of the sums.
+  const void* alpha_of(const Call& call) const {
+    return sums_in_f64() ? static_cast<const void*>(&call.wide_alpha) : &call.alpha;
+  }
+  const void* beta_of(const Call& call) const {
+    return sums_in_f64() ? static_cast<const void*>(&call.wide_beta) : &call.beta;
+  }
+  bool sums_in_f64() const { return plan_.a.dtype == INFINI_DTYPE_F64; }
   // alpha and k are not 0 here.
   virtual void multiply(const Call& call) const = 0;
 

@@ -61,7 +61,7 @@ class Tiles final : public GpuGemm {
 
  protected:
   void multiply(const Call& call) const override {
-    const void* arguments[] = {&plan_, &call.c, &call.a, &call.b, &call.alpha, &call.beta};
+    const void* arguments[] = {&plan_, &call.c, &call.a, &call.b, alpha_of(call), beta_of(call)};
     check(launch(kernel_, blocks_, product_threads, arguments, shared_bytes_, call.stream),
           "cannot launch gemm candidate generic");
   }
@@ -100,7 +100,7 @@ class Strided final : public GpuGemm {
  protected:
   void multiply(const Call& call) const override {
     const char *a = swapped_ ? call.b : call.a, *b = swapped_ ? call.a : call.b;
-    const void* arguments[] = {&plan_, &shape_, &call.c, &a, &b, &call.alpha, &call.beta};
+    const void* arguments[] = {&plan_, &shape_, &call.c, &a, &b, alpha_of(call), beta_of(call)};
     check(launch(kernel_, blocks_, strided_threads, arguments, shared_bytes_, call.stream),
           "cannot launch gemm candidate generic");
   }
@@ -161,11 +161,18 @@ std::unique_ptr<GemmKernel> make_generic_gemm(const GpuDevice& device, const Gem
   return std::make_unique<Tiles>(device, plan, choose_tiling(plan, device.facts().processors));
 }
 
-void launch_finish(const GemmPlan& plan, void* c, const float* sums, int64_t sum_row, float alpha,
-                   float beta, Stream stream) {
+void launch_finish(const GemmPlan& plan, void* c, const float* sums, int64_t sum_row, double alpha,
+                   double beta, Stream stream) {
   const void* kernel = with_element(
       plan.c.dtype, [](auto element) { return kernel_address(finish<decltype(element)>); });
-  const void* arguments[] = {&plan, &c, &sums, &sum_row, &alpha, &beta};
+  const float narrow[] = {static_cast<float>(alpha), static_cast<float>(beta)};
+  const bool f64 = plan.c.dtype == INFINI_DTYPE_F64;
+  const void* arguments[] = {&plan,
+                             &c,
+                             &sums,
+                             &sum_row,
+                             f64 ? static_cast<const void*>(&alpha) : &narrow[0],
+                             f64 ? static_cast<const void*>(&beta) : &narrow[1]};
   check(launch(kernel, grid(ceil_div(plan.batch * plan.m * plan.n, finish_threads)), finish_threads,
                arguments, 0, stream),
         "cannot launch the finishing of c");

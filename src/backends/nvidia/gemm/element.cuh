@@ -19,11 +19,11 @@ __device__ void write_element(char* place, Sum value) {
 // alpha·sum, and beta·c added to it, each rounded in one way: left to itself, the compiler would
 // fuse them differently in different kernels, whose bits must be the same.
 __device__ inline float scaled(float sum, float alpha) { return __fmul_rn(sum, alpha); }
-__device__ inline double scaled(double sum, float alpha) { return __dmul_rn(sum, alpha); }
+__device__ inline double scaled(double sum, double alpha) { return __dmul_rn(sum, alpha); }
 __device__ inline float plus_scaled(float value, float beta, float c) {
   return __fmaf_rn(beta, c, value);
 }
-__device__ inline double plus_scaled(double value, float beta, double c) {
+__device__ inline double plus_scaled(double value, double beta, double c) {
   return __fma_rn(beta, c, value);
 }
 

@@ -135,7 +135,7 @@ class Amx final : public CpuGemm {
   }
 
  protected:
-  void multiply(const Pointers& given, float alpha, float beta) const override {
+  void multiply(const Pointers& given, double alpha, double beta) const override {
     Pointers p = given;
     if (swapped_) std::swap(p.a, p.b);
     const int64_t count = tasks();

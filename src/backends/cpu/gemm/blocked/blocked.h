@@ -21,7 +21,7 @@ class Blocked final : public CpuGemm {
   }
 
  protected:
-  void multiply(const Pointers& p, float alpha, float beta) const override;
+  void multiply(const Pointers& p, double alpha, double beta) const override;
 
  private:
   struct Work {  // one thread's view of a run

@@ -184,7 +184,7 @@ std::string Blocked<T>::schedule() const {
 }
 
 template <class T>
-void Blocked<T>::multiply(const Pointers& given, float alpha, float beta) const {
+void Blocked<T>::multiply(const Pointers& given, double alpha, double beta) const {
   Pointers p = given;
   if (swapped_) std::swap(p.a, p.b);
   const int threads = std::min(threads_, available_threads());

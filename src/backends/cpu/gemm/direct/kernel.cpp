@@ -82,7 +82,7 @@ class Direct final : public CpuGemm {
   }
 
  protected:
-  void multiply(const Pointers& given, float alpha, float beta) const override {
+  void multiply(const Pointers& given, double alpha, double beta) const override {
     if (!listed_.empty()) return run_listed(given, alpha, beta);
     Pointers p = given;
     if (way_.swapped) std::swap(p.a, p.b);

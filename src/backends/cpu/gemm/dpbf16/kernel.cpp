@@ -39,7 +39,7 @@ class Dpbf16 final : public CpuGemm {
   }
 
  protected:
-  void multiply(const Pointers& given, float alpha, float beta) const override {
+  void multiply(const Pointers& given, double alpha, double beta) const override {
     Pointers p = given;
     if (s_.swapped) std::swap(p.a, p.b);
     const int64_t count = s_.tasks();

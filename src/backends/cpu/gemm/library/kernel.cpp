@@ -90,7 +90,7 @@ class LibraryGemm final : public CpuGemm {
   }
 
  protected:
-  void multiply(const Pointers& given, float alpha, float beta) const override {
+  void multiply(const Pointers& given, double alpha, double beta) const override {
     Pointers p = given;
     if (swapped_) std::swap(p.a, p.b);
     const int64_t count = blocks();
@@ -130,7 +130,7 @@ class LibraryGemm final : public CpuGemm {
   int64_t across() const { return ceil_div(plan_.n, cols_); }
   int64_t blocks() const { return plan_.batch * down() * across(); }
 
-  LibraryCall<T> call_of(const Pointers& p, int64_t block, float alpha, float beta) const {
+  LibraryCall<T> call_of(const Pointers& p, int64_t block, double alpha, double beta) const {
     const int64_t batch = block / (down() * across()), row = block / across() % down() * rows_,
                   col = block % across() * cols_;
     LibraryCall<T> call = call_;

@@ -55,7 +55,7 @@ class Sweep final : public CpuGemm {
   }
 
  protected:
-  void multiply(const Pointers& given, float alpha, float beta) const override {
+  void multiply(const Pointers& given, double alpha, double beta) const override {
     Pointers p = given;
     if (swapped_) std::swap(p.a, p.b);
     for (int64_t batch = 0; batch < plan_.batch; ++batch) {

@@ -12,14 +12,16 @@
 namespace infini::gpu {
 
 // Where the sums go: C, or the workspace [part][batch][row][column] when there are several parts.
+template <class Sum>
 struct SkinnyTarget {
   char *c, *sums;
-  float alpha, beta;
+  Sum alpha, beta;
 };
 
 template <class In>
-__device__ void write_sum(const GemmPlan& plan, const SkinnyLaunch& launch, const SkinnyTarget& to,
-                          const SkinnyPlace& at, int64_t row, int64_t column, SumOf<In> sum) {
+__device__ void write_sum(const GemmPlan& plan, const SkinnyLaunch& launch,
+                          const SkinnyTarget<SumOf<In>>& to, const SkinnyPlace& at, int64_t row,
+                          int64_t column, SumOf<In> sum) {
   if (launch.schedule.parts == 1)
     finish_product<In>(plan, place_in(to.c, plan.c, at.batch, row, column), sum, to.alpha, to.beta);
   else
@@ -117,8 +119,8 @@ class AcrossColumns {
     }
   }
 
-  __device__ void write(const GemmPlan& plan, const SkinnyLaunch& launch, const SkinnyTarget& to,
-                        const SkinnyPlace& at, Sum* shared) const {
+  __device__ void write(const GemmPlan& plan, const SkinnyLaunch& launch,
+                        const SkinnyTarget<Sum>& to, const SkinnyPlace& at, Sum* shared) const {
     const int width = s_.across * vector;
 #pragma unroll
     for (int row = 0; row < rows; row += rows_at_once) {
@@ -246,8 +248,8 @@ class AlongColumns {
     from_ += s_.chunk * int64_t{sizeof(In)};
   }
 
-  __device__ void write(const GemmPlan& plan, const SkinnyLaunch& launch, const SkinnyTarget& to,
-                        const SkinnyPlace& at, Sum* shared) const {
+  __device__ void write(const GemmPlan& plan, const SkinnyLaunch& launch,
+                        const SkinnyTarget<Sum>& to, const SkinnyPlace& at, Sum* shared) const {
     const int pitch = s_.across + 1, lines = s_.beside();
 #pragma unroll
     for (int first = 0; first < rows * skinny_lines; first += at_once) {
@@ -341,7 +343,7 @@ template <class In, int rows, template <class, int> class Lines>
 __global__ void __launch_bounds__(skinny_threads, resident_blocks(2, skinny_threads))
     multiply_skinny(const __grid_constant__ GemmPlan plan,
                     const __grid_constant__ SkinnyLaunch launch, const char* a, const char* b,
-                    const __grid_constant__ SkinnyTarget to) {
+                    const __grid_constant__ SkinnyTarget<SumOf<In>> to) {
   auto* shared = reinterpret_cast<SumOf<In>*>(shared_memory());
   const SkinnySchedule& s = launch.schedule;
   wait_when_known(blockIdx.x);
@@ -362,7 +364,7 @@ __global__ void __launch_bounds__(skinny_threads, resident_blocks(2, skinny_thre
 template <class In>
 __global__ void __launch_bounds__(skinny_threads)
     add_parts(const __grid_constant__ GemmPlan plan, const int64_t parts,
-              const __grid_constant__ SkinnyTarget to) {
+              const __grid_constant__ SkinnyTarget<SumOf<In>> to) {
   const int64_t count = plan.batch * plan.m * plan.n, step = int64_t{gridDim.x} * skinny_threads;
   wait_when_known(blockIdx.x);
   let_successor_start();

@@ -42,15 +42,17 @@ class SkinnyGemm final : public GpuGemm {
  protected:
   void multiply(const Call& call) const override {
     const char *a = swapped_ ? call.b : call.a, *b = swapped_ ? call.a : call.b;
-    const SkinnyTarget to{call.c, way_.leaves_parts ? call.workspace : nullptr, call.alpha,
-                          call.beta};
+    char* const parts = way_.leaves_parts ? call.workspace : nullptr;
+    const SkinnyTarget<float> narrow{call.c, parts, call.alpha, call.beta};
+    const SkinnyTarget<double> wide{call.c, parts, call.wide_alpha, call.wide_beta};
+    const void* to = sums_in_f64() ? static_cast<const void*>(&wide) : &narrow;
     const SkinnyLaunch how = launch_for(b);
-    const void* arguments[] = {&plan_, &how, &a, &b, &to};
+    const void* arguments[] = {&plan_, &how, &a, &b, to};
     check(launch(way_.multiply, grid(how.blocks), skinny_threads, arguments, way_.shared_bytes,
                  call.stream),
           "cannot launch gemm candidate ", way_.name);
     if (!way_.leaves_parts) return;
-    const void* of_parts[] = {&plan_, &way_.schedule.parts, &to};
+    const void* of_parts[] = {&plan_, &way_.schedule.parts, to};
     check(launch(way_.add, grid(ceil_div(plan_.batch * plan_.m * plan_.n, skinny_threads)),
                  skinny_threads, of_parts, 0, call.stream),
           "cannot add the parts of gemm candidate ", way_.name);

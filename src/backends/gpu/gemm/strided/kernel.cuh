@@ -58,7 +58,7 @@ class StridedSums {
 template <class In, int rows>
 __global__ void __launch_bounds__(strided_threads)
     multiply_strided(const __grid_constant__ GemmPlan plan, const StridedShape shape, char* c,
-                     const char* a, const char* b, float alpha, float beta) {
+                     const char* a, const char* b, SumOf<In> alpha, SumOf<In> beta) {
   auto* partial = reinterpret_cast<SumOf<In>*>(shared_memory());  // [slice][row][column]
   const int t = static_cast<int>(threadIdx.x);
   const bool across = shape.columns > shape.slices;

@@ -87,7 +87,7 @@ class Sums {
   }
 
   __device__ void write(const GemmPlan& plan, char* c, int64_t batch, int64_t row, int64_t col,
-                        float alpha, float beta) const {
+                        SumOf<In> alpha, SumOf<In> beta) const {
 #pragma unroll
     for (int i = 0; i < side; ++i)
 #pragma unroll
@@ -109,7 +109,7 @@ class Sums {
 template <class In, int tile>
 __global__ void __launch_bounds__(product_threads)
     multiply_tiles(const __grid_constant__ GemmPlan plan, char* c, const char* a, const char* b,
-                   float alpha, float beta) {
+                   SumOf<In> alpha, SumOf<In> beta) {
   auto* left = reinterpret_cast<SumOf<In>*>(shared_memory());
   auto* right = left + product_depth * product_pitch<SumOf<In>, tile>;
   const int64_t rows = (plan.m + tile - 1) / tile, cols = (plan.n + tile - 1) / tile;
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(product_threads)
 
 template <class Out>
 __global__ void finish(const __grid_constant__ GemmPlan plan, char* c, const float* sums,
-                       int64_t sum_row, float alpha, float beta) {
+                       int64_t sum_row, SumOf<Out> alpha, SumOf<Out> beta) {
   const int64_t count = plan.batch * plan.m * plan.n, step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
     const int64_t line = i / plan.n, col = i % plan.n;

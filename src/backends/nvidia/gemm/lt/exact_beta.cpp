@@ -62,7 +62,7 @@ class InParts final : public GemmKernel {
            " rows at a time";
   }
 
-  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+  void run(void* workspace, void* c, const void* a, const void* b, double alpha, double beta,
            void* stream) const override {
     auto* sums = static_cast<float*>(workspace);
     void* inner = static_cast<char*>(workspace) + sum_bytes_;
@@ -81,7 +81,8 @@ class InParts final : public GemmKernel {
         gpu::launch_finish(
             finish_, place,
             static_cast<char*>(c) + batch * plan_.c.batch_step + row * plan_.c.row_step, sums,
-            sum_row(plan_), alpha, beta, static_cast<gpu::Stream>(stream));
+            sum_row(plan_), static_cast<float>(alpha), static_cast<float>(beta),
+            static_cast<gpu::Stream>(stream));
       }
   }
 
@@ -106,7 +107,7 @@ class RoundOnce final : public GemmKernel {
     return direct_->schedule() + "; where beta is not 0, by " + adding_->candidate() + ": " +
            adding_->schedule();
   }
-  void run(void* workspace, void* c, const void* a, const void* b, float alpha, float beta,
+  void run(void* workspace, void* c, const void* a, const void* b, double alpha, double beta,
            void* stream) const override {
     (beta == 0 || alpha == 0 ? direct_ : adding_)->run(workspace, c, a, b, alpha, beta, stream);
   }

@@ -129,8 +129,8 @@ class LtGemm final : public gpu::GpuGemm {
   cublasLtMatrixLayout_t make_layout(const Prepared& x, const OperandShape& shape) const;
   Choice choose(uint32_t most_alignment) const;
   Choice ask(const std::array<uint32_t, 3>& alignments) const;
-  cublasStatus_t matmul(const Choice& choice, const Addresses& addresses, float alpha, float beta,
-                        gpu::Stream stream) const;
+  cublasStatus_t matmul(const Choice& choice, const Addresses& addresses, const void* alpha,
+                        const void* beta, gpu::Stream stream) const;
   ChoiceKey key(const std::array<uint32_t, 3>& alignments) const;
 
   const Lt& lt_;
@@ -258,7 +258,9 @@ Choice LtGemm::choose(uint32_t most_alignment) const {
   static const bool may_record = environment_flag("INFINI_NVIDIA_RECORD", true);
   if (choice.found && most_alignment == vector_bytes && may_record)
     choice.recorded = RecordedCall::record([&](const Addresses& addresses, gpu::Stream stream) {
-      return matmul(choice, addresses, 1, 0, stream) == CUBLAS_STATUS_SUCCESS;
+      const Call plain{nullptr, nullptr, nullptr, nullptr, 1, 0, stream, 1, 0};
+      return matmul(choice, addresses, alpha_of(plain), beta_of(plain), stream) ==
+             CUBLAS_STATUS_SUCCESS;
     });
   const std::lock_guard lock(*mutex);
   if (known->size() > 4096) known->clear();
@@ -328,17 +330,13 @@ std::string LtGemm::schedule() const {
   return text.str();
 }
 
-// Addresses of A, B, C and the workspace.
-cublasStatus_t LtGemm::matmul(const Choice& choice, const Addresses& addresses, float alpha,
-                              float beta, gpu::Stream stream) const {
-  const double wide[] = {alpha, beta};
-  const bool f64 = plan_.a.dtype == INFINI_DTYPE_F64;
-  const void *alpha_at = f64 ? static_cast<const void*>(&wide[0]) : &alpha,
-             *beta_at = f64 ? static_cast<const void*>(&wide[1]) : &beta;
+// Addresses of A, B, C and the workspace; of alpha and beta, which have the type of the sums.
+cublasStatus_t LtGemm::matmul(const Choice& choice, const Addresses& addresses, const void* alpha,
+                              const void* beta, gpu::Stream stream) const {
   const auto at = [&](int which) {
     return reinterpret_cast<void*>(addresses[static_cast<size_t>(which)]);
   };
-  return lt_.matmul(handle_, layouts_.desc, alpha_at, at(1), layouts_.a, at(0), layouts_.b, beta_at,
+  return lt_.matmul(handle_, layouts_.desc, alpha, at(1), layouts_.a, at(0), layouts_.b, beta,
                     at(2), layouts_.c, at(2), layouts_.c, &choice.algo, at(3), choice.workspace,
                     stream);
 }
@@ -368,7 +366,7 @@ void LtGemm::multiply(const Call& call) const {
   if (choice.recorded && call.alpha == 1 && call.beta == 0 && addresses[3] % slot_alignment == 0)
     gpu::check(choice.recorded->launch(addresses, call.stream), "cannot launch a recorded matmul");
   else
-    check_lt(lt_, matmul(choice, addresses, call.alpha, call.beta, call.stream),
+    check_lt(lt_, matmul(choice, addresses, alpha_of(call), beta_of(call), call.stream),
              "cannot start a matmul");
   if (c_.unpack) c_.unpack->run(call.c, c, call.stream);
 }

@@ -137,7 +137,7 @@ class TileWriter {
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to_)) ^ rows_left_;
   }
 
-  __device__ void operator()(const Sum* sums, float alpha, float beta) const {
+  __device__ void operator()(const Sum* sums, Sum alpha, Sum beta) const {
     constexpr int step = Arithmetic::threads / cols;
     sums += row() * Arithmetic::pitch + col();
 #pragma unroll
@@ -254,7 +254,8 @@ class Pipeline {
 template <class Arithmetic>
 __global__ void __launch_bounds__(Arithmetic::threads)
     multiply_small(const __grid_constant__ SmallGemm s, char* c, const char* a, const char* b,
-                   float alpha, float beta, int a_unit, int b_unit) {
+                   typename Arithmetic::Sum alpha, typename Arithmetic::Sum beta, int a_unit,
+                   int b_unit) {
   constexpr unsigned few_blocks = 8;
   extern __shared__ __align__(16) char shared[];
   const SmallPlace place = place_tile(s, blockIdx.x, {Arithmetic::rows, Arithmetic::cols});

@@ -7,12 +7,10 @@
 namespace infini::nvidia {
 namespace {
 
-using SmallKernel = void (*)(SmallGemm, char*, const char*, const char*, float, float, int, int);
-
 struct Instance {
   infiniDtype_t dtype;
   SmallTile tile;
-  SmallKernel kernel;
+  const void* (*kernel)();
   int threads;
   int (*shared_bytes)(int pieces);
 };
@@ -21,7 +19,7 @@ template <class Arithmetic>
 constexpr Instance instance(infiniDtype_t dtype) {
   return {dtype,
           {Arithmetic::rows, Arithmetic::cols},
-          multiply_small<Arithmetic>,
+          [] { return reinterpret_cast<const void*>(multiply_small<Arithmetic>); },
           Arithmetic::threads,
           SmallShared<Arithmetic>::bytes};
 }
@@ -49,9 +47,8 @@ class Small final : public gpu::GpuGemm {
         small_(launch),
         instance_(instance_for(plan.a.dtype, launch.tile)),
         shared_bytes_(instance_.shared_bytes(launch.pieces)),
-        kernel_(gpu::make_ready(reinterpret_cast<const void*>(instance_.kernel),
-                                context.device.facts().early_launch)) {
-    const auto* kernel = reinterpret_cast<const void*>(instance_.kernel);
+        kernel_(gpu::make_ready(instance_.kernel(), context.device.facts().early_launch)) {
+    const void* kernel = instance_.kernel();
     const int most = instance_.shared_bytes(INT32_MAX);
     gpu::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
                "cannot have ", most, " bytes of shared memory");
@@ -66,8 +63,8 @@ class Small final : public gpu::GpuGemm {
     const char *a = small_.swapped ? call.b : call.a, *b = small_.swapped ? call.a : call.b;
     const int a_unit = unit_of(small_.a_bits, reinterpret_cast<uintptr_t>(a)),
               b_unit = unit_of(small_.b_bits, reinterpret_cast<uintptr_t>(b));
-    const void* arguments[] = {&small_.gemm, &call.c,    &a,      &b,
-                               &call.alpha,  &call.beta, &a_unit, &b_unit};
+    const void* arguments[] = {&small_.gemm,   &call.c,       &a,      &b,
+                               alpha_of(call), beta_of(call), &a_unit, &b_unit};
     gpu::check(gpu::launch(kernel_, small_.blocks, static_cast<unsigned>(instance_.threads),
                            arguments, static_cast<size_t>(shared_bytes_), call.stream),
                "cannot launch gemm candidate small");

@@ -77,7 +77,7 @@ class StreamAcross {
   }
 
   __device__ void write(const GemmPlan& plan, const gpu::SkinnyLaunch& launch,
-                        const gpu::SkinnyTarget& to, const gpu::SkinnyPlace& at,
+                        const gpu::SkinnyTarget<float>& to, const gpu::SkinnyPlace& at,
                         unsigned char* shared) const {
     auto* sums = reinterpret_cast<float*>(shared);
 #pragma unroll
@@ -212,7 +212,7 @@ class StreamAlong {
   }
 
   __device__ void write(const GemmPlan& plan, const gpu::SkinnyLaunch& launch,
-                        const gpu::SkinnyTarget& to, const gpu::SkinnyPlace& at,
+                        const gpu::SkinnyTarget<float>& to, const gpu::SkinnyPlace& at,
                         unsigned char*) const {
 #pragma unroll
     for (int half = 0; half < 2 * tiles; ++half)
@@ -307,7 +307,7 @@ template <class In, int tiles, template <class, int> class Lines>
 __global__ void __launch_bounds__(gpu::skinny_threads, 2)
     multiply_stream(const __grid_constant__ GemmPlan plan,
                     const __grid_constant__ gpu::SkinnyLaunch launch, const char* a, const char* b,
-                    const __grid_constant__ gpu::SkinnyTarget to) {
+                    const __grid_constant__ gpu::SkinnyTarget<float> to) {
   unsigned char* shared = gpu::shared_memory();
   const int chunk = static_cast<int>(launch.schedule.chunk);
   gpu::wait_when_known(blockIdx.x);
