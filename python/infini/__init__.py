@@ -56,8 +56,8 @@ def rearrange(x: Any, pattern: str, /, *, out: Any = None, **sizes: SupportsInde
     With `out`, an array of the result's shape and any strides, the elements go there, and it is returned; in a pattern
     with an axis called out, out is the size of that axis."""
     shape = getattr(x, "shape", None)
-    if shape is None:
-        raise InvalidType(f"x is a {type(x).__qualname__}, which has no shape")
+    if shape is None:  # bytes, array.array
+        shape = Tensor.from_array(x).shape
     if out is not None and _names(pattern, "out"):
         sizes["out"], out = out, None
     return _walk(x, *_resolve(pattern, tuple(shape), _whole_sizes(sizes)), out)

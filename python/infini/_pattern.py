@@ -7,7 +7,7 @@ import operator
 import re
 from typing import NoReturn, SupportsIndex
 
-from ._core import InvalidValue
+from ._core import InvalidType, InvalidValue
 
 _TOKEN = re.compile(r"\s*(\.\.\.|->|[()]|[A-Za-z_][A-Za-z0-9_]*|1(?![0-9]))")
 _REST = "..."
@@ -68,6 +68,8 @@ def _groups(pattern: str, tokens: list[tuple[str, int]]) -> list[list[str]]:
 
 @functools.lru_cache(maxsize=1024)
 def _parse(pattern: str) -> tuple[list[list[str]], list[list[str]]]:
+    if not isinstance(pattern, str):
+        raise InvalidType(f"pattern is a {type(pattern).__qualname__}; expected a string")
     tokens = _tokens(pattern)
     arrows = [i for i, (token, _) in enumerate(tokens) if token == "->"]
     if len(arrows) != 1:

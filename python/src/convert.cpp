@@ -53,7 +53,7 @@ struct Kept {
       new std::shared_ptr<TorchMemory>(std::move(torch));
       return;
     }
-    const nb::gil_scoped_acquire locked;
+    const Locked locked;
     return_to(framework, device);
     if (memory) forget(memory);
     keeper.reset();

@@ -46,6 +46,10 @@ void translate(const std::exception_ptr& thrown, void*) {
     Py_DECREF(exception);
   } catch (const std::bad_alloc&) {
     PyErr_SetString(classes.memory, "out of host memory");  // of the package itself
+  } catch (const nb::cast_error&) {  // of what an array's own protocol answered
+    PyErr_SetString(
+        classes.type,
+        "an argument, or what an array says of itself, is of another type than expected");
   }
 }
 

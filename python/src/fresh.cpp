@@ -4,6 +4,7 @@
 #include "convert.h"
 #include "errors.h"
 #include "export.h"
+#include "gil.h"
 #include "names.h"
 
 namespace infini::python {
@@ -64,7 +65,7 @@ nb::object empty_cupy(const Array& like, const nb::tuple& shape) {
 }
 
 void raise(void*, const char* kind, const char* message) {
-  const nb::gil_scoped_acquire locked;
+  const Locked locked;
   const bool memory = std::string(kind).find("Memory") != std::string::npos;
   PyErr_SetString(memory ? PyExc_MemoryError : PyExc_RuntimeError, message);
 }

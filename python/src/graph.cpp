@@ -1,6 +1,7 @@
 // with infini.record() as graph: ...   then graph.run(), as often as wanted.
 #include "graph.h"
 
+#include <mutex>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -27,6 +28,8 @@ using TorchMemories = std::vector<std::shared_ptr<TorchMemory>>;
 
 struct PyGraph {
   std::shared_ptr<Graph> graph;  // null until the recording ends
+  // One run or rebinding at a time. Whoever waits for it has let go of the GIL.
+  std::unique_ptr<std::recursive_mutex> busy = std::make_unique<std::recursive_mutex>();
   std::vector<Lane> lanes;
   // PyTorch's memory under the recorded tensors, and the rebound ones.
   std::unordered_map<const infinicore::Memory*, std::shared_ptr<TorchMemory>> foreign;
@@ -108,6 +111,7 @@ void run(const PyGraph& self) {
   }
   {
     const Unlocked unlocked(true);
+    const std::lock_guard alone(*self.busy);
     graph.run();
   }
   std::vector<nb::handle> written;
@@ -125,8 +129,14 @@ void refuse_to_pickle(nb::handle) {
   fail_type("a graph cannot be copied or pickled: it is bound to its arrays");
 }
 
+std::unique_lock<std::recursive_mutex> alone(const PyGraph& self) {
+  const Unlocked unlocked(true);
+  return std::unique_lock(*self.busy);
+}
+
 void rebind(PyGraph& self, const PyTensor& from, const PyTensor& to) {
   Graph& graph = *self.ready();
+  const auto lock = alone(self);
   require_there(to.tensor);
   if (!to.writable && graph.use_of(from.tensor) == infinicore::graph::Use::writes)
     fail_value("to is read-only, and the graph writes to from (", from.tensor->info(), ")");
@@ -168,7 +178,11 @@ void bind_graph(nb::module_& module) {
       .def("run", &run,
            "Repeats the recorded work; on an accelerator it may return before that is done.")
       .def(
-          "describe", [](const PyGraph& self) { return nb::str(self.ready()->describe().c_str()); },
+          "describe",
+          [](const PyGraph& self) {
+            const auto lock = alone(self);
+            return nb::str(self.ready()->describe().c_str());
+          },
           "What runs how, one operator per line.")
       .def("rebind", &rebind, "from_"_a, "to"_a,
            "From now on uses the tensor `to` wherever the graph uses `from_` or a view of it.")

@@ -19,10 +19,9 @@ struct View {
     strides.push_back(from.strides()[dim]);
   }
   void take(const infinicore::TensorImpl& from, size_t dim, nb::handle number) {
-    const nb::object whole = nb::steal(PyNumber_Index(number.ptr()));
-    if (!whole) nb::raise_python_error();
     const auto extent = static_cast<int64_t>(from.shape()[dim]);
-    int64_t at = nb::cast<int64_t>(whole);
+    const int64_t at = PyNumber_AsSsize_t(number.ptr(), PyExc_IndexError);
+    if (at == -1 && PyErr_Occurred()) nb::raise_python_error();
     if (at < -extent || at >= extent) {
       PyErr_Format(PyExc_IndexError, "index %lld is out of range for dim %zu with %lld elements",
                    static_cast<long long>(at), dim, static_cast<long long>(extent));
@@ -75,7 +74,7 @@ PyTensor index(const PyTensor& tensor, nb::handle key) {
       for (size_t left = from.ndim() - named; left > 0; --left) view.keep(from, dim++);
     } else if (PySlice_Check(part.ptr())) {
       view.slice(from, dim++, part);
-    } else if (PyIndex_Check(part.ptr())) {
+    } else if (PyIndex_Check(part.ptr()) && !PyBool_Check(part.ptr())) {
       view.take(from, dim++, part);
     } else {
       fail_type("an index is a ", class_name(part),

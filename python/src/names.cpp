@@ -174,7 +174,11 @@ std::vector<int64_t> parse_numbers(nb::handle object, const char* name) {
       fail_value(name, " holds ", nb::cast<std::string>(nb::str(index)),
                  ", which does not fit into 64 bits");
   };
-  if (PyIndex_Check(object.ptr())) {
+  // Arrays of one dim look like numbers, too.
+  const bool is_number = PyIndex_Check(object.ptr()) &&
+                         !(PySequence_Check(object.ptr()) && PySequence_Size(object.ptr()) >= 0);
+  PyErr_Clear();
+  if (is_number) {
     add(object);
   } else {
     if (!PySequence_Check(object.ptr()))

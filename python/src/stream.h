@@ -2,6 +2,7 @@
 #pragma once
 
 #include "array.h"
+#include "gil.h"
 
 namespace infini::python {
 
@@ -52,18 +53,5 @@ inline bool worth_unlocking(const Array& dst, int64_t depth = 0) {
   return count * dst.itemsize >= 1 << 16 ||
          static_cast<double>(count) * static_cast<double>(depth) >= 1 << 16;
 }
-
-// Without the GIL for as long as it lives, if that is wanted.
-class Unlocked {
- public:
-  explicit Unlocked(bool wanted) : state_(wanted ? PyEval_SaveThread() : nullptr) {}
-  ~Unlocked() {
-    if (state_) PyEval_RestoreThread(state_);
-  }
-  Unlocked(const Unlocked&) = delete;
-
- private:
-  PyThreadState* state_;
-};
 
 }  // namespace infini::python

@@ -37,7 +37,11 @@ PyTensor to(const PyTensor& self, nb::handle device) {
 PyTensor view(const PyTensor& self, const nb::args& wanted) {
   const std::vector<int64_t> numbers = parse_numbers(wanted, "shape");
   int64_t known = 1, unknown = 0;
-  for (const int64_t extent : numbers) extent == -1 ? ++unknown : known *= extent;
+  for (const int64_t extent : numbers)
+    if (extent == -1)
+      ++unknown;
+    else if (__builtin_mul_overflow(known, extent, &known))
+      known = 0;  // more than there can be
   const auto count = static_cast<int64_t>(self.tensor->numel());
   Shape shape;
   for (const int64_t extent : numbers) {

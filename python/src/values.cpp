@@ -88,29 +88,29 @@ void set_item(nb::handle self, nb::handle key, nb::handle value) {
 }
 
 // By NumPy; null where `other` is nothing that can be compared.
-nb::object compare(nb::handle self, nb::handle other, const char* ufunc) {
+nb::object compare(nb::handle self, nb::handle other, int how) {
   nb::object right = nb::borrow(other);
   if (nb::isinstance<PyTensor>(other))
     right = to_numpy(other);
   else if (!is_number(other) && !is_array(other))
     return nb::object();
-  return nb::module_::import_("numpy").attr(ufunc)(to_numpy(self), right);
+  nb::object answer = nb::steal(PyObject_RichCompare(to_numpy(self).ptr(), right.ptr(), how));
+  if (!answer) nb::raise_python_error();
+  return answer;
 }
 
-nb::object elementwise(nb::handle self, nb::handle other, const char* ufunc) {
-  const nb::object answer = compare(self, other, ufunc);
+nb::object elementwise(nb::handle self, nb::handle other, int how) {
+  const nb::object answer = compare(self, other, how);
   if (!answer) return nb::borrow(Py_NotImplemented);
   return nb::cast(from_array(nb::module_::import_("numpy").attr("asarray")(answer), nb::none()));
 }
 
-nb::object equal(nb::handle self, nb::handle other) { return elementwise(self, other, "equal"); }
-nb::object unequal(nb::handle self, nb::handle other) {
-  return elementwise(self, other, "not_equal");
-}
+nb::object equal(nb::handle self, nb::handle other) { return elementwise(self, other, Py_EQ); }
+nb::object unequal(nb::handle self, nb::handle other) { return elementwise(self, other, Py_NE); }
 
 bool contains(nb::handle self, nb::handle other) {
-  const nb::object answer = compare(self, other, "equal");
-  return answer && nb::cast<bool>(answer.attr("any")().attr("item")());
+  const nb::object answer = compare(self, other, Py_EQ);
+  return answer && PyObject_IsTrue(nb::module_::import_("numpy").attr("any")(answer).ptr()) == 1;
 }
 
 nb::object iterate(nb::handle self) {

@@ -34,3 +34,13 @@ def test_they_are_never_written():
     t = infini.Tensor.from_array(x)
     assert not t.writable and np.array_equal(t.numpy(), X)
     assert np.array_equal(x, X)
+
+
+def test_memory_outlives_what_is_done_to_the_array():
+    x = jax.numpy.asarray(X)
+    t = infini.Tensor.from_array(x)
+    x.delete()
+    held = jax.numpy.zeros(X.shape) + 9
+    assert np.array_equal(t.numpy(), X) and held.shape == X.shape
+    with pytest.raises((RuntimeError, TypeError)):  # JAX's own
+        infini.contiguous(x)
