@@ -42,5 +42,5 @@ function(infini_add_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES
-    ENVIRONMENT "INFINI_BACKEND_PATH=${CMAKE_LIBRARY_OUTPUT_DIRECTORY};ASAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1:report_thread_leaks=0;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks.supp:print_suppressions=0;${ARG_ENV}")
+    ENVIRONMENT "INFINI_BACKEND_PATH=${CMAKE_LIBRARY_OUTPUT_DIRECTORY};ASAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1:report_thread_leaks=0;${ARG_ENV}")
 endfunction()

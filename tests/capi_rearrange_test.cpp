@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -221,6 +222,38 @@ TEST(CapiRearrange, SameBitsForAnyThreadCount) {
   }
   EXPECT_OK(infiniSetNumThreads(0));
   EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infiniSetNumThreads(-3));
+}
+
+TEST(CapiRearrange, RunsOnTheClientsThreads) {
+  const Handle handle;
+  const Tensor src({700, 900}), dst({700, 900}, {1, 700});
+  EXPECT_OK(infiniSetNumThreads(3));
+  const RearrangeOp op(handle, dst, src);
+  const auto x = counting(630000);
+  std::vector<float> ours(630000), theirs(630000);
+  EXPECT_OK(infiniopRearrange(op.desc, ours.data(), x.data(), nullptr));
+  std::atomic<int> tasks{0};
+  infiniExecutor_t executor{
+      sizeof executor, &tasks,
+      [](void* user, int count, void (*task)(void* context, int index), void* context) {
+        *static_cast<std::atomic<int>*>(user) += count;
+        std::vector<std::thread> threads;
+        for (int i = 0; i < count; ++i) threads.emplace_back(task, context, i);
+        for (std::thread& thread : threads) thread.join();
+      }};
+  EXPECT_OK(infiniSetExecutor(&executor));
+  EXPECT_OK(infiniopRearrange(op.desc, theirs.data(), x.data(), nullptr));
+  EXPECT_GT(tasks, 1);
+  EXPECT_EQ(ours, theirs);
+  executor.size = 8;
+  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infiniSetExecutor(&executor));
+  executor = {sizeof executor, nullptr, nullptr};
+  EXPECT_EQ(INFINI_STATUS_NULL_POINTER, infiniSetExecutor(&executor));
+  EXPECT_OK(infiniSetExecutor(nullptr));
+  const int before = tasks;
+  EXPECT_OK(infiniopRearrange(op.desc, theirs.data(), x.data(), nullptr));
+  EXPECT_EQ(before, tasks) << "it was taken back";
+  EXPECT_OK(infiniSetNumThreads(0));
 }
 
 #if !defined(__SANITIZE_THREAD__)

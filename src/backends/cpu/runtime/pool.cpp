@@ -21,7 +21,7 @@ namespace {
 // Of a worker for the next region; of a caller for the last worker.
 constexpr Patience idle_patience{1'000'000, 0, true}, end_patience{100'000, 10'000, false};
 constexpr int64_t try_again_after = 1'000'000'000;  // ns: when no thread could be made
-constexpr int wakes_each = 4;  // sleepers that one thread wakes before it works
+constexpr int wakes_each = 2;  // sleepers that one thread wakes before it works: those wake others
 constexpr size_t stack_bytes = 2 << 20;
 
 // One call of gather(), on its caller's stack: workers know it from their acceptance to their leaving.

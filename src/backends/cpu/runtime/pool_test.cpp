@@ -260,6 +260,14 @@ TEST_F(Pool, RefusesAnExecutorThatIsNone) {
   EXPECT_EQ(nullptr, current_executor());
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+constexpr bool sanitized = __has_feature(address_sanitizer);
+#else
+constexpr bool sanitized = false;
+#endif
+
 // ThreadSanitizer does not follow threads that a child of fork() makes.
 #if !defined(__SANITIZE_THREAD__)
 
@@ -273,6 +281,16 @@ int in_a_child(const std::function<int()>& body) {
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// A region that allocates nothing: sanitizers' allocators do not survive a fork in the middle of their work.
+bool region_works() {
+  std::atomic<int> seen[50] = {};
+  parallel_for(50, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ++seen[i];
+  });
+  return std::all_of(std::begin(seen), std::end(seen),
+                     [](const auto& times) { return times == 1; });
 }
 
 bool others_come(int most_tries = 1000) {
@@ -301,11 +319,11 @@ TEST_F(Pool, SurvivesForksWhileItWorks) {
   std::vector<std::thread> callers;
   for (int i = 0; i < 3; ++i)
     callers.emplace_back([&] {
-      while (!stop) visits(50, 4);
+      while (!stop) region_works();
     });
   int failed = 0;
   for (int child = 0; child < 60; ++child)
-    failed += in_a_child([] { return visits(50, 4) == std::vector<int>(50, 1) ? 0 : 1; }) != 0;
+    failed += in_a_child([] { return region_works() ? 0 : 1; }) != 0;
   stop = true;
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(0, failed);
@@ -317,7 +335,7 @@ TEST_F(Pool, EndsWhileItWorks) {
     EXPECT_EQ(7, in_a_child([]() -> int {
                 for (int i = 0; i < 3; ++i)
                   std::thread([] {
-                    for (;;) visits(50, 4);
+                    for (;;) region_works();
                   }).detach();
                 std::this_thread::sleep_for(std::chrono::milliseconds(5));
                 exit(7);
@@ -341,15 +359,14 @@ TEST_F(Pool, WorksWhereNoThreadCanBeMade) {
   EXPECT_EQ(0, status);
 }
 
-#if !defined(__SANITIZE_ADDRESS__)
 TEST_F(Pool, WorksWhereMemoryForThreadsIsShort) {
+  if (sanitized) GTEST_SKIP() << "the sanitizer's own memory is beyond every limit";
   EXPECT_EQ(0, in_a_child([] {
               std::vector<int> warm = visits(1000, 1);
               if (!limit(RLIMIT_AS, 64 << 20)) return 77;
               return visits(1000, 200) == warm && visits(1000, 200) == warm ? 0 : 1;
             }));
 }
-#endif
 #endif
 
 }  // namespace
