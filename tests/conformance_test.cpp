@@ -26,11 +26,29 @@ class Conformance : public testing::Test {
     ASSERT_EQ(nullptr, std::getenv("INFINI_TEST_DEVICE_REQUIRED")) << words;
     GTEST_SKIP() << words;
   }
+  // No emulator.
+  static bool is_quick() {
+    infiniDevice_t kind{};
+    EXPECT_EQ(INFINI_STATUS_SUCCESS, infinirtGetDevice(&kind, nullptr));
+    return kind == INFINI_DEVICE_CPU || kind == INFINI_DEVICE_NVIDIA;
+  }
 };
 
 TEST_F(Conformance, CuratedRearrangements) {
   for (const std::string& text : harness::curated_rearrange_cases()) {
     const auto verdict = harness::check(harness::parse_rearrange(text));
+    EXPECT_TRUE(verdict.passed) << verdict.message;
+  }
+}
+
+// What any backend has a kernel for. An emulator takes a second for what a chip does in a millisecond, so there only the smaller ones.
+TEST_F(Conformance, LayoutsThatKernelsAreMadeFor) {
+  std::vector<std::string> texts = harness::layout_cases();
+  for (const std::string& text : harness::long_run_cases()) texts.push_back(text);
+  for (const std::string& text : texts) {
+    const auto problem = harness::parse_rearrange(text);
+    if (!is_quick() && element_count(problem.dst) > 40000) continue;
+    const auto verdict = harness::check(problem);
     EXPECT_TRUE(verdict.passed) << verdict.message;
   }
 }
@@ -49,12 +67,9 @@ TEST_F(Conformance, RandomRearrangements) {
   }
 }
 
-// What lies beyond the caches runs by other kernels: long runs, stores past the caches, several threads. An emulator
-// takes a second for what a chip does in a millisecond, so there it is less.
+// What lies beyond the caches runs by other kernels: long runs, stores past the caches, several threads. On an emulator it is less.
 TEST_F(Conformance, WideRearrangements) {
-  infiniDevice_t kind{};
-  ASSERT_EQ(INFINI_STATUS_SUCCESS, infinirtGetDevice(&kind, nullptr));
-  const bool quick = kind == INFINI_DEVICE_CPU || kind == INFINI_DEVICE_NVIDIA;
+  const bool quick = is_quick();
   harness::Random random(47);
   for (int n = 0; n < (quick ? 120 : 40); ++n) {
     const auto problem =

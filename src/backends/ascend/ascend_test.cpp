@@ -8,7 +8,7 @@
 #include "cann_emulator.h"
 #include "harness/cases.h"
 #include "harness/check.h"
-#include "harness/random_problems.h"
+#include "harness/padded_problems.h"
 #include "harness/reference.h"
 #include "infinirt.h"
 #include "runtime/registry.h"
@@ -53,7 +53,8 @@ void expect_all_pass(int random_cases, void* stream = nullptr) {
   for (const std::string& text : harness::curated_rearrange_cases())
     expect_passes(parse_rearrange(text), stream);
   harness::Random random(3);
-  for (int i = 0; i < random_cases; ++i) expect_passes(harness::random_problem(random), stream);
+  for (int i = 0; i < random_cases; ++i)
+    expect_passes(harness::random_mixed_problem(random, 16, 16 << 10), stream);
 }
 
 TEST_F(Ascend, ConformsWithoutTheAiCpu) {

@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "harness/cases.h"
+#include "harness/padded_problems.h"
 #include "harness/problem.h"
-#include "harness/random_problems.h"
 #include "harness/reference.h"
 
 namespace infini::ascend {
@@ -108,16 +108,18 @@ void expect_law(const RearrangeProblem& problem) {
 }
 
 TEST(AscendSchedule, KeepsTheLawOnCuratedCases) {
-  for (const std::string& text : harness::curated_rearrange_cases()) {
-    const RearrangeProblem problem = parse_rearrange(text);
-    if (element_count(problem.dst) <= 1 << 20) expect_law(problem);
-    if (HasFatalFailure()) return;
-  }
+  for (const auto& texts : {harness::curated_rearrange_cases(), harness::layout_cases()})
+    for (const std::string& text : texts) {
+      const RearrangeProblem problem = parse_rearrange(text);
+      if (element_count(problem.dst) <= 1 << 20) expect_law(problem);
+      if (HasFatalFailure()) return;
+    }
 }
 
 TEST(AscendSchedule, KeepsTheLawOnRandomCases) {
   harness::Random random(7);
-  for (int i = 0; i < 1500 && !HasFailure(); ++i) expect_law(harness::random_problem(random));
+  for (int i = 0; i < 1500 && !HasFailure(); ++i)
+    expect_law(harness::random_mixed_problem(random, 16, 16 << 10));
 }
 
 TEST(AscendSchedule, EveryCandidateKeepsTheLaw) {
@@ -126,7 +128,8 @@ TEST(AscendSchedule, EveryCandidateKeepsTheLaw) {
     setenv("INFINI_ASCEND_REARRANGE", name, 1);
     reread_environment();
     harness::Random random(11);
-    for (int i = 0; i < 200 && !HasFailure(); ++i) expect_law(harness::random_problem(random));
+    for (int i = 0; i < 200 && !HasFailure(); ++i)
+      expect_law(harness::random_mixed_problem(random, 16, 16 << 10));
   }
   unsetenv("INFINI_ASCEND_REARRANGE");
   reread_environment();

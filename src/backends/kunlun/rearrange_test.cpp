@@ -6,8 +6,9 @@
 
 #include "backends/kunlun/backend.h"
 #include "backends/kunlun/test_support.h"
+#include "harness/cases.h"
 #include "harness/check.h"
-#include "harness/random_problems.h"
+#include "harness/padded_problems.h"
 #include "harness/reference.h"
 
 namespace infini::kunlun {
@@ -22,7 +23,8 @@ TEST_F(KunlunRearrange, RandomCasesUnderTwentySeeds) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     xpu_emu_seed(seed);
     for (int n = 0; n < 25; ++n) {
-      const auto verdict = harness::check(harness::random_problem(random), seed);
+      const auto verdict =
+          harness::check(harness::random_mixed_problem(random, 16, 16 << 10), seed);
       ASSERT_TRUE(verdict.passed) << "seed " << seed << ": " << verdict.message;
     }
     ASSERT_EQ(0, xpu_emu_violations()) << "seed " << seed << "\n" << all_violations();
@@ -75,14 +77,13 @@ TEST_F(KunlunRearrange, EveryWalkRunsEveryPlan) {
   device.make_current();
   harness::Random random(5);
   for (int n = 0; n < 60; ++n)
-    ASSERT_NO_FATAL_FAILURE(expect_all_walks(device, harness::random_problem(random)));
-  for (const char* text :
-       {"rearrange f32 200x300 perm=1,0", "rearrange u8 513x300 perm=1,0",
-        "rearrange f16 7x64x50 perm=0,2,1", "rearrange u8 9000x3 perm=1,0",
-        "rearrange u8 3x9000 perm=1,0", "rearrange f32 300x70 src=140,2", "rearrange u8 50001",
-        "rearrange i16 9001 src=-1", "rearrange c128 140x150 perm=1,0",
-        "rearrange u8 2x2x2x2x2x2x2x2x2x2x2x2x2x2 perm=13,12,11,10,9,8,7,6,5,4,3,2,1,0"})
-    ASSERT_NO_FATAL_FAILURE(expect_all_walks(device, harness::parse_rearrange(text)));
+    ASSERT_NO_FATAL_FAILURE(
+        expect_all_walks(device, harness::random_mixed_problem(random, 16, 16 << 10)));
+  for (const std::string& text : harness::layout_cases()) {
+    const auto problem = harness::parse_rearrange(text);
+    if (element_count(problem.dst) > 60000) continue;
+    ASSERT_NO_FATAL_FAILURE(expect_all_walks(device, problem));
+  }
 }
 
 // The large transposes of the bench suite, scaled down so that every cluster still has several

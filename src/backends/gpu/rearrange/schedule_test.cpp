@@ -8,7 +8,7 @@
 #include "backends/gpu/rearrange/tile/make_schedule.h"
 #include "backends/gpu/rearrange/transpose/make_schedule.h"
 #include "harness/cases.h"
-#include "harness/random_problems.h"
+#include "harness/padded_problems.h"
 
 namespace infini::gpu {
 namespace {
@@ -96,7 +96,10 @@ TEST(Schedules, KeepTheLawOnRandomLayouts) {
     harness::RandomShape limits;
     limits.max_rank = 8;
     limits.max_elements = random.one_in(16) ? 1500 : 160;
-    const auto problem = harness::random_problem(random, limits);
+    const auto problem = i % 4 == 0 ? harness::random_padded_problem(
+                                          random, {.most_bytes = 64 << random.between(0, 6)})
+                         : i % 64 == 1 ? harness::random_deep_problem(random)
+                                       : harness::random_problem(random, limits);
     const auto pick = [&](const auto& list) {
       return list[random.between(0, std::size(list) - 1)];
     };
@@ -110,11 +113,12 @@ TEST(Schedules, KeepTheLawOnRandomLayouts) {
 }
 
 TEST(Schedules, KeepTheLawOnCuratedCases) {
-  for (const std::string& text : harness::curated_rearrange_cases()) {
-    const auto problem = harness::parse_rearrange(text);
-    if (element_count(problem.dst) > 20000) continue;
-    ASSERT_EQ(judge(problem, 16, TileBudget{}), "") << text;
-  }
+  for (const auto& texts : {harness::curated_rearrange_cases(), harness::layout_cases()})
+    for (const std::string& text : texts) {
+      const auto problem = harness::parse_rearrange(text);
+      if (element_count(problem.dst) > 20000) continue;
+      ASSERT_EQ(judge(problem, 16, TileBudget{}), "") << text;
+    }
 }
 
 // Random layouts are seldom this regular: every kind of planes and odd transpositions by their own.
