@@ -8,7 +8,8 @@ if(NOT COMPILER OR NOT QEMU)
 endif()
 set(sources tests/neon_kernels.cpp src/backends/cpu/rearrange/tiles/neon.cpp src/backends/cpu/rearrange/tiles/portable.cpp
     src/backends/cpu/machine/isa.cpp src/backends/cpu/rearrange/shuffle/neon.cpp src/backends/cpu/rearrange/shuffle/program.cpp
-    src/backends/cpu/rearrange/copy_bytes.cpp)
+    src/backends/cpu/rearrange/copy_bytes.cpp src/base/environment.cpp
+    src/base/device_kind.cpp)
 list(TRANSFORM sources PREPEND ${SOURCE}/)
 execute_process(COMMAND ${COMPILER} -std=c++20 -O2 -Wall -Wextra -static -I${SOURCE}/src
                 -I${SOURCE}/include ${sources} -o ${BUILD}/neon_kernels COMMAND_ERROR_IS_FATAL ANY)
