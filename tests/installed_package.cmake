@@ -26,6 +26,12 @@ foreach(file man/man1/infini.1 bash-completion/completions/infini zsh/site-funct
     message(FATAL_ERROR "share/${file} is not installed")
   endif()
 endforeach()
+# One file, with the version that programs ask for in its name, and the name that they are linked by.
+file(GLOB versioned ${folder}/libinfini.so.*)
+file(READ_SYMLINK ${folder}/libinfini.so name)
+if(NOT versioned STREQUAL "${folder}/${name}")
+  message(FATAL_ERROR "libinfini.so is ${name}; beside it: ${versioned}")
+endif()
 # pkg-config finds the same package.
 find_program(pkg_config pkg-config)
 if(pkg_config)

@@ -24,11 +24,12 @@ def place(root, tool, library, marker):
     for folder in ("prefix/bin", "prefix/lib", "hostile/here", "hostile/lib", "hostile/lib64", "links/bin", "links/lib"):
         (root / folder).mkdir(parents=True)
     shutil.copy(tool, root / "prefix/bin/infini")
-    shutil.copy(library, root / "prefix/lib/libinfini.so")
+    name = pathlib.Path(library).name  # with the version that programs ask for
+    shutil.copy(library, root / "prefix/lib" / name)
     for folder in ("prefix/lib", "hostile/here", "hostile/lib", "hostile/lib64", "links/bin", "links/lib"):
         shutil.copy(marker, root / folder / NAME)
     (root / "links/bin/infini").symlink_to(root / "prefix/bin/infini")
-    (root / "links/lib/libinfini.so").symlink_to(root / "prefix/lib/libinfini.so")
+    (root / "links/lib" / name).symlink_to(root / "prefix/lib" / name)
 
 
 def environment(**more):
