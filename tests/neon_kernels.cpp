@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "backends/cpu/rearrange/shuffle/kernels.h"
 #include "backends/cpu/rearrange/shuffle/program.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
 
 using namespace infini::cpu;
 

@@ -6,7 +6,7 @@ if(NOT COMPILER OR NOT QEMU)
   message(STATUS "SKIPPED: needs aarch64-linux-gnu-g++ (${COMPILER}) and qemu-aarch64 (${QEMU})")
   return()
 endif()
-set(sources tests/neon_kernels.cpp src/backends/cpu/rearrange/tiles/neon.cpp src/backends/cpu/rearrange/tiles/portable.cpp
+set(sources tests/neon_kernels.cpp src/backends/cpu/rearrange/panels/neon.cpp src/backends/cpu/rearrange/panels/portable.cpp
     src/backends/cpu/machine/isa.cpp src/backends/cpu/rearrange/shuffle/neon.cpp src/backends/cpu/rearrange/shuffle/program.cpp
     src/backends/cpu/rearrange/copy_bytes.cpp src/base/environment.cpp
     src/base/device_kind.cpp)

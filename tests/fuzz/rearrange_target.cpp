@@ -19,8 +19,8 @@ namespace {
 using harness::RearrangeProblem;
 
 constexpr const char* variable = "INFINI_CPU_REARRANGE";
-constexpr const char* candidates[] = {nullptr, "tiny",   "repeated", "shuffle",
-                                      "lines", "blocks", "tiles",    "nest"};
+constexpr const char* candidates[] = {nullptr,  "repeated", "shuffle", "runs",
+                                      "blocks", "tiles",    "nest"};
 constexpr int64_t arena_bytes = 1 << 20;
 
 struct Arenas {

@@ -9,8 +9,8 @@
 
 #include "backends/cpu/machine/isa.h"
 #include "backends/cpu/machine/machine.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "backends/cpu/rearrange/runs/kernels.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
 #include "backends/cpu/runtime/parallel.h"
 
 #if defined(__x86_64__)

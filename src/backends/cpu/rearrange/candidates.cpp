@@ -2,7 +2,7 @@
 #include "backends/cpu/backend.h"
 #include "backends/cpu/rearrange/blocks/schedule.h"
 #include "backends/cpu/rearrange/kernel.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "contract/candidate.h"
 
 namespace infini::cpu {
@@ -15,12 +15,6 @@ bool any(const infini::Device&, const RearrangePlan&) { return true; }
 template <Make make>
 std::unique_ptr<RearrangeKernel> from_plan(const infini::Device&, const RearrangePlan& plan) {
   return make(plan, current_policy());
-}
-
-constexpr int64_t tiny_bytes = 128;  // below this a bare loop is the fastest
-
-bool is_tiny(const infini::Device&, const RearrangePlan& plan) {
-  return moved_bytes(plan) <= tiny_bytes;
 }
 
 // Past the cache, long rows that become columns are moved fastest in blocks and tiles.
@@ -52,10 +46,9 @@ constexpr auto rule =
     bid_by_rule<rank, accepts, make, RearrangeKernel, infini::Device, RearrangePlan>;
 
 constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[] = {
-    {"tiny", rule<0, is_tiny, from_plan<make_nest>>},
     {"repeated", rule<1, any, repeated>},
     {"shuffle", rule<2, is_worth_a_program, from_plan<make_shuffle>>},
-    {"lines", rule<3, is_line, from_plan<make_lines>>},
+    {"runs", rule<3, is_line, from_plan<make_runs>>},
     {"blocks", rule<4, any, from_plan<make_blocks>>},
     {"tiles", rule<5, any, from_plan<make_tiles>>},
     {"nest", rule<6, any, from_plan<make_nest>>},

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/machine/isa.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -141,7 +141,7 @@ std::unique_ptr<RearrangeKernel> make_tiles(const RearrangePlan& plan, const Pol
 std::unique_ptr<RearrangeKernel> make_blocks(const RearrangePlan& plan, const Policy& policy);
 std::unique_ptr<RearrangeKernel> make_nest(const RearrangePlan& plan, const Policy& policy);
 std::unique_ptr<RearrangeKernel> make_shuffle(const RearrangePlan& plan, const Policy& policy);
-std::unique_ptr<RearrangeKernel> make_lines(const RearrangePlan& plan, const Policy& policy);
+std::unique_ptr<RearrangeKernel> make_runs(const RearrangePlan& plan, const Policy& policy);
 // Of two kernels for parts of the plan, which `make` chooses.
 using MakePart = std::function<std::unique_ptr<RearrangeKernel>(const RearrangePlan&)>;
 std::unique_ptr<RearrangeKernel> make_repeated(const RearrangePlan& plan, const Policy& policy,

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backends/cpu/machine/machine.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "base/checked.h"
 #include "plan/rearrange_plan.h"
 
@@ -33,6 +33,8 @@ struct Policy {
   int64_t copy_places = 4, copy_ahead = 256;  // of copies past the cache, see Machine
   int64_t followed_rows = 16, prefetched_strip = 2048;
 };
+
+constexpr int64_t max_strip = 1024, max_chunk = 1024;  // of any policy
 
 // The policy that follows from a machine, for so many threads.
 Policy policy_from(const Machine& machine, int threads);
@@ -64,67 +66,10 @@ int threads_for(int64_t bytes, const Policy& policy);
 // fetch every line first, and where lines are written far apart wait for each.
 bool beyond_caches(const RearrangePlan& plan, const Policy& policy);
 
-// Two groups of loops are walked together: `rows` are contiguous in dst, `columns` in src. A panel of
-// 64 / word rows (one line of dst; two with a depth of 2) is walked along a strip of columns, so that src
-// is read in a few long ascending streams; then the next panel, so that every column's run in dst grows;
-// after a chunk of rows the next strip.
-struct TileSchedule {
-  enum class Store { cached, streamed };  // how the lines reach dst
-
-  int64_t word = 0;  // bytes of an element: 1, 2, 4, 8 or 16
-  int64_t dst_offset = 0, src_offset = 0;
-  std::vector<Loop> rows, columns;  // innermost first; rows' dst steps and columns' src steps nest
-  std::vector<Loop> outer;          // outermost first
-  int64_t row_count = 1, column_count = 1, outer_count = 1;
-  int64_t strip = 0;  // columns of one task
-  int64_t chunk = 0;  // rows of one task; whole panels unless it is all of them
-  Store store = Store::cached;
-  // The largest power of two, at most a line, that divides every dst step outside of a run: columns lie at multiples of
-  // it from the first one, whose address is known only when the schedule is run.
-  int64_t alignment = 1;
-  int depth = 1;             // lines of each column that are written together: 1 or 2
-  bool soon = false;         // of pairs: what is asked for has to be read soon, since rows compete
-  bool staged = false;       // past the cache, single lines: rows go through tiles in L1
-  bool fetches_all = false;  // all lines of the next panel are asked for, however long strips are
-
-  int64_t strips() const { return ceil_div(column_count, strip); }
-  int64_t chunks() const { return ceil_div(row_count, chunk); }
-  int64_t tasks() const { return outer_count * strips() * chunks(); }
-  // Rows and columns lie equally far apart, and there are enough of them for whole blocks.
-  bool is_uniform() const {
-    return rows.size() == 1 && columns.size() == 1 && row_count * word >= 64 &&
-           column_count * word >= 32;
-  }
-  bool aligned() const { return alignment == line_bytes; }
-  // Whole lines can be put together from two panels.
-  bool can_skew() const { return alignment % skew_unit(static_cast<int>(word)) == 0; }
-  // Threads share panels, not tasks, and so always evenly.
-  int64_t panel_rows() const { return depth * 64 / word; }
-  int64_t panels() const { return ceil_div(row_count, panel_rows()); }
-};
-
-constexpr int64_t max_strip = 1024, max_chunk = 1024;  // of any policy
-
-// Null when the plan is no transposition of words.
-std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy);
-
-// The general walk: two inner loops in blocks (fast in dst, fast in src) around one atom.
-struct NestSchedule {
-  int64_t atom_bytes = 0, dst_offset = 0, src_offset = 0;
-  Loop fast_dst{1, 0, 0}, fast_src{1, 0, 0};
-  std::vector<Loop> outer;  // outermost first
-  int64_t outer_count = 1;
-  int64_t block = 0;  // iterations of each inner loop in one block
-
-  int64_t blocks() const { return ceil_div(fast_src.extent, block); }
-  int64_t tasks() const { return outer_count * blocks(); }
-};
-
-NestSchedule make_nest_schedule(const RearrangePlan& plan);
+// Without its sign.
+constexpr int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
 // For people: "name 4(dst 64, src 4) …", one line.
 void print_loops(std::ostream& text, const char* name, const std::vector<Loop>& loops);
-std::string to_string(const TileSchedule& schedule);
-std::string to_string(const NestSchedule& schedule);
 
 }  // namespace infini::cpu

@@ -8,8 +8,10 @@
 #include "backends/cpu/machine/machine.h"
 #include "backends/cpu/rearrange/blocks/program.h"
 #include "backends/cpu/rearrange/kernel.h"
+#include "backends/cpu/rearrange/nest/schedule.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "backends/cpu/rearrange/runs/schedule.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/tiles/schedule.h"
 #include "harness/problem.h"
 #include "harness/random_problems.h"
 
@@ -78,7 +80,7 @@ Points points_of(const BlockSchedule& s) {
   return sorted(points);
 }
 
-std::pair<int64_t, int64_t> element(const LineSchedule& s, int64_t i) {
+std::pair<int64_t, int64_t> element(const RunSchedule& s, int64_t i) {
   switch (s.kind) {
     case LineKind::copy: return {i, i};
     case LineKind::fill: return {i * s.word, 0};
@@ -91,7 +93,7 @@ std::pair<int64_t, int64_t> element(const LineSchedule& s, int64_t i) {
 }
 
 // `atom` bytes of a copy are one point.
-Points points_of(const LineSchedule& s, int64_t atom) {
+Points points_of(const RunSchedule& s, int64_t atom) {
   Points points;
   const int64_t unit = s.kind == LineKind::copy ? atom : 1;
   for (int64_t task = s.tasks(); task-- > 0;) {
@@ -163,7 +165,7 @@ void expect_lawful(const harness::RearrangeProblem& problem, const Policy& polic
   if (plan.atom_bytes == 0) return;
   const Points expected = points_of(plan);
   EXPECT_EQ(expected, points_of(make_nest_schedule(plan))) << "nest";
-  if (const auto lines = make_line_schedule(plan, policy)) {
+  if (const auto lines = make_run_schedule(plan, policy)) {
     EXPECT_EQ(expected, points_of(*lines, plan.atom_bytes)) << to_string(*lines);
     taken.kinds.insert(lines->kind);
   }
@@ -258,7 +260,7 @@ TEST(RearrangeSchedule, ThreadsDivideTheCopiesOfARow) {
                            "rearrange u8 9000x7x300 src=0,0,1"}) {
     const auto problem = harness::parse_rearrange(text);
     const auto schedule =
-        make_line_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
+        make_run_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
     ASSERT_TRUE(schedule) << text;
     EXPECT_GE(schedule->tasks(), 8) << text << "\n" << to_string(*schedule);
   }
@@ -268,18 +270,17 @@ TEST(RearrangeSchedule, ThreadsDivideTheCopiesOfARow) {
 TEST(RearrangeSchedule, RowsJoin) {
   const auto schedule_of = [](const char* text) {
     const auto problem = harness::parse_rearrange(text);
-    return *make_line_schedule(make_rearrange_plan(problem.dst, problem.src),
-                               {2, 1 << 18, 1 << 20});
+    return *make_run_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20});
   };
-  const LineSchedule far = schedule_of("rearrange f32 800x100x250 perm=1,0,2");
+  const RunSchedule far = schedule_of("rearrange f32 800x100x250 perm=1,0,2");
   EXPECT_TRUE(far.joined && far.streamed) << to_string(far);
   EXPECT_EQ(16, far.repeat.extent);
   EXPECT_EQ(1000, far.outer.back().src_step);
-  const LineSchedule near = schedule_of("rearrange f16 262144x501 src=512,1");
+  const RunSchedule near = schedule_of("rearrange f16 262144x501 src=512,1");
   EXPECT_TRUE(near.joined) << to_string(near);
   EXPECT_GT(near.repeat.extent, 1000);
   // Also where their number is prime: the last task has fewer.
-  const LineSchedule prime = schedule_of("rearrange f32 100003x100 dst=128,1");
+  const RunSchedule prime = schedule_of("rearrange f32 100003x100 dst=128,1");
   EXPECT_EQ(9, prime.tasks()) << to_string(prime);
   EXPECT_EQ(100003, 8 * prime.repeat.extent + prime.last_repeat);
   EXPECT_FALSE(schedule_of("rearrange f32 800x100x256 perm=1,0,2").joined);
@@ -291,7 +292,7 @@ TEST(RearrangeSchedule, FewPlanesAreTakenApartRunByRun) {
   const auto is_step = [](const char* text) {
     const auto problem = harness::parse_rearrange(text);
     Policy policy{2, 1 << 18, 1 << 20};
-    const auto schedule = make_line_schedule(make_rearrange_plan(problem.dst, problem.src), policy);
+    const auto schedule = make_run_schedule(make_rearrange_plan(problem.dst, problem.src), policy);
     return schedule && schedule->kind == LineKind::step;
   };
   EXPECT_TRUE(is_step("rearrange f64 2x2000 src=1,2"));

@@ -20,10 +20,10 @@ namespace infini::cpu {
 
 using Make = std::unique_ptr<RearrangeKernel> (*)(const RearrangePlan&, const Policy&);
 
-inline std::unique_ptr<RearrangeKernel> make_repeated_lines(const RearrangePlan& plan,
-                                                            const Policy& policy) {
+inline std::unique_ptr<RearrangeKernel> make_repeated_runs(const RearrangePlan& plan,
+                                                           const Policy& policy) {
   return make_repeated(plan, policy, [&](const RearrangePlan& part) {
-    auto lines = make_lines(part, policy);
+    auto lines = make_runs(part, policy);
     return lines ? std::move(lines) : make_nest(part, policy);
   });
 }
@@ -33,8 +33,8 @@ struct NamedMake {
   Make make;
 };
 inline constexpr NamedMake makes[] = {
-    {"repeated", make_repeated_lines}, {"shuffle", make_shuffle}, {"lines", make_lines},
-    {"blocks", make_blocks},           {"tiles", make_tiles},     {"nest", make_nest}};
+    {"repeated", make_repeated_runs}, {"shuffle", make_shuffle}, {"runs", make_runs},
+    {"blocks", make_blocks},          {"tiles", make_tiles},     {"nest", make_nest}};
 
 struct NamedPolicy {
   std::string name;

@@ -1,10 +1,10 @@
-// Blocks put together in the cache, see block_schedule.h.
+// Blocks put together in the cache, see schedule.h.
 #include <algorithm>
 
 #include "backends/cpu/rearrange/blocks/program.h"
 #include "backends/cpu/rearrange/copy_bytes.h"
 #include "backends/cpu/rearrange/kernel.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "backends/cpu/runtime/parallel.h"
 
 namespace infini::cpu {

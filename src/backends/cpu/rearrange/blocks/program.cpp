@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 
 namespace infini::cpu {
 namespace {

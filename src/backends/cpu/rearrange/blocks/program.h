@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backends/cpu/rearrange/blocks/schedule.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 
 namespace infini::cpu {
 

@@ -6,7 +6,8 @@
 #include <numeric>
 #include <sstream>
 
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
+#include "backends/cpu/rearrange/tiles/schedule.h"
 #include "base/checked.h"
 
 namespace infini::cpu {

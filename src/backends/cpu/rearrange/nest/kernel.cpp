@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/rearrange/kernel.h"
+#include "backends/cpu/rearrange/nest/schedule.h"
 #include "backends/cpu/runtime/parallel.h"
 
 namespace infini::cpu {

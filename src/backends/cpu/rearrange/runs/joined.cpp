@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "backends/cpu/rearrange/copy_bytes.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "backends/cpu/rearrange/runs/kernels.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
 
 namespace infini::cpu {
 namespace {

@@ -1,15 +1,15 @@
 // Plans whose innermost part is one long run.
 #include "backends/cpu/rearrange/kernel.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "backends/cpu/rearrange/runs/schedule.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
 #include "backends/cpu/runtime/parallel.h"
 
 namespace infini::cpu {
 namespace {
 
-class Lines final : public Kernel {
+class Runs final : public Kernel {
  public:
-  Lines(LineSchedule schedule, int64_t bytes, int threads, Isa level)
+  Runs(RunSchedule schedule, int64_t bytes, int threads, Isa level)
       : Kernel(bytes),
         schedule_(std::move(schedule)),
         kernel_(schedule_.joined && schedule_.kind == LineKind::copy
@@ -21,16 +21,15 @@ class Lines final : public Kernel {
         tasks_(schedule_.tasks()),
         seamed_(schedule_.joined && schedule_.near_count == 1 && pieces_ == 1) {}
 
-  const char* candidate() const override {
-    static constexpr const char* names[] = {"copy", "fill", "flip", "step", "weave", "spread"};
-    return names[static_cast<int>(schedule_.kind)];
-  }
+  const char* candidate() const override { return "runs"; }
   std::string schedule() const override {
     return with_setting(to_string(schedule_), level_, threads_);
   }
 
   std::string way(const char*) const override {
-    return schedule_.joined ? "joined" : schedule_.streamed ? "streamed" : "cached";
+    return std::string(kind_name(schedule_.kind)) + (schedule_.joined     ? " joined"
+                                                     : schedule_.streamed ? " streamed"
+                                                                          : " cached");
   }
   void execute(char* dst, const char* src) const override {
     dst += schedule_.dst_offset;
@@ -87,7 +86,7 @@ class Lines final : public Kernel {
     }
   }
 
-  LineSchedule schedule_;
+  RunSchedule schedule_;
   LineKernel kernel_;
   Isa level_;
   int threads_;
@@ -97,11 +96,11 @@ class Lines final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_lines(const RearrangePlan& plan, const Policy& policy) {
-  auto schedule = make_line_schedule(plan, policy);
+std::unique_ptr<RearrangeKernel> make_runs(const RearrangePlan& plan, const Policy& policy) {
+  auto schedule = make_run_schedule(plan, policy);
   if (!schedule) return nullptr;
   const int64_t bytes = moved_bytes(plan);
-  return std::make_unique<Lines>(std::move(*schedule), bytes, threads_for(bytes, policy), isa());
+  return std::make_unique<Runs>(std::move(*schedule), bytes, threads_for(bytes, policy), isa());
 }
 
 }  // namespace infini::cpu

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "base/checked.h"
 
 namespace infini::cpu {
@@ -24,15 +24,13 @@ constexpr int64_t shared_pieces = 16;  // of a piece: what several runs read aga
 constexpr int64_t spread_pieces = 64;  // at once, in eight parts, each of them many pages
 constexpr int64_t least_piece = 512;   // kernels are chosen by the length of pieces
 
-int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
-
 // How many words a step counts, or 0 when that is not 2 .. max_ways.
 int64_t ways_of(int64_t step, int64_t word) {
   return step % word == 0 && step / word >= 2 && step / word <= max_ways ? step / word : 0;
 }
 
 // Takes the innermost `depth` loops as the run.
-void take_run(const RearrangePlan& plan, LineSchedule& schedule, LineKind kind, int depth) {
+void take_run(const RearrangePlan& plan, RunSchedule& schedule, LineKind kind, int depth) {
   schedule.kind = kind;
   schedule.word = plan.atom_bytes;
   schedule.count = 1;
@@ -50,7 +48,7 @@ const Loop* unit_step(const RearrangePlan& plan) {
 }
 
 // A few planes woven into one run: words so close together that no register transpose pays.
-bool take_weave(const RearrangePlan& plan, LineSchedule& schedule) {
+bool take_weave(const RearrangePlan& plan, RunSchedule& schedule) {
   if (plan.depth < 2) return false;
   const Loop &planes = plan.loops[plan.depth - 1], &along = plan.loops[plan.depth - 2];
   const int64_t word = plan.atom_bytes, group = planes.extent * word;
@@ -62,7 +60,7 @@ bool take_weave(const RearrangePlan& plan, LineSchedule& schedule) {
   return true;
 }
 
-bool take_step(const RearrangePlan& plan, const Policy& policy, LineSchedule& schedule) {
+bool take_step(const RearrangePlan& plan, const Policy& policy, RunSchedule& schedule) {
   const Loop& inner = plan.loops[plan.depth - 1];
   const int64_t ways = ways_of(inner.src_step, plan.atom_bytes);
   if (inner.dst_step != plan.atom_bytes || ways == 0) return false;
@@ -83,7 +81,7 @@ bool take_step(const RearrangePlan& plan, const Policy& policy, LineSchedule& sc
   return true;
 }
 
-bool take_words(const RearrangePlan& plan, const Policy& policy, LineSchedule& schedule) {
+bool take_words(const RearrangePlan& plan, const Policy& policy, RunSchedule& schedule) {
   const Loop& inner = plan.loops[plan.depth - 1];
   const int64_t word = plan.atom_bytes;
   if (word != 1 && word != 2 && word != 4 && word != 8 && word != 16) return false;
@@ -101,7 +99,7 @@ bool take_words(const RearrangePlan& plan, const Policy& policy, LineSchedule& s
   return true;
 }
 
-bool take_any(const RearrangePlan& plan, const Policy& policy, LineSchedule& schedule) {
+bool take_any(const RearrangePlan& plan, const Policy& policy, RunSchedule& schedule) {
   if (plan.depth > 0 && plan.atom_bytes <= most_word) return take_words(plan, policy, schedule);
   schedule.kind = LineKind::copy;
   schedule.count = plan.atom_bytes;
@@ -110,7 +108,7 @@ bool take_any(const RearrangePlan& plan, const Policy& policy, LineSchedule& sch
 }
 
 // Runs that share their source lines are walked piece by piece, all of them for each piece.
-void take_near(LineSchedule& schedule) {
+void take_near(RunSchedule& schedule) {
   const int64_t row = schedule.count * schedule.word;
   const bool alone =
       row >= least_streamed_run || schedule.outer.size() == 1;  // else dst's order comes first
@@ -134,7 +132,7 @@ int64_t divisor_leaving(int64_t extent, int64_t tasks) {
 }
 
 // Where runs that share their source are nearly all there is (a row for every row of dst), the threads divide them.
-void share_near(LineSchedule& schedule, int threads) {
+void share_near(RunSchedule& schedule, int threads) {
   const int64_t wanted = 4 * threads;
   if (schedule.near.empty() || threads == 1 || schedule.tasks() >= wanted) return;
   const auto longest =
@@ -166,7 +164,7 @@ void sort_by_source(std::vector<Loop>& loops) {
 
 // Rows that join in dst but lie far apart in src: a few of them at a time, and then those beside them, whose pages
 // are known and which the hardware already fetches.
-void take_far_rows(LineSchedule& schedule) {
+void take_far_rows(RunSchedule& schedule) {
   const Loop inner = schedule.outer.back();
   const int64_t taken = divisor_up_to(inner.extent, rows_side_by_side);
   if (magnitude(inner.src_step) < least_far || taken < least_rows_side_by_side) return;
@@ -177,7 +175,7 @@ void take_far_rows(LineSchedule& schedule) {
 }
 
 // The innermost loop goes to the kernel, or as much of it as the threads can spare.
-void take_repeat(LineSchedule& schedule, int threads) {
+void take_repeat(RunSchedule& schedule, int threads) {
   const bool shared = !schedule.near.empty();
   auto& loops = shared ? schedule.near : schedule.outer;
   if (loops.empty() || (!shared && schedule.pieces() > 1)) return;
@@ -197,7 +195,7 @@ void take_repeat(LineSchedule& schedule, int threads) {
 }
 
 // Puts the loop over rows that join in dst last, if there is one and they do not join at the ends of lines.
-bool bring_joining_rows_last(LineSchedule& schedule) {
+bool bring_joining_rows_last(RunSchedule& schedule) {
   const int64_t row = schedule.count * schedule.word;
   auto& loops = schedule.near.empty() ? schedule.outer : schedule.near;
   const auto joining = std::find_if(loops.begin(), loops.end(),
@@ -213,7 +211,7 @@ bool bring_joining_rows_last(LineSchedule& schedule) {
 }
 
 // Pieces of whole lines, none of them much shorter than the others: kernels are chosen by their length.
-int64_t choose_piece(const LineSchedule& schedule, int threads, int64_t piece_bytes) {
+int64_t choose_piece(const RunSchedule& schedule, int threads, int64_t piece_bytes) {
   const int64_t shared = piece_bytes / shared_pieces / schedule.ways,
                 unit = line_bytes / schedule.word, count = schedule.count;
   const int64_t spread = std::clamp(schedule.outer_count * count * schedule.word / (4 * threads),
@@ -228,8 +226,8 @@ int64_t choose_piece(const LineSchedule& schedule, int threads, int64_t piece_by
 
 }  // namespace
 
-std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const Policy& policy) {
-  LineSchedule schedule;
+std::optional<RunSchedule> make_run_schedule(const RearrangePlan& plan, const Policy& policy) {
+  RunSchedule schedule;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
   schedule.places = policy.copy_places;
@@ -259,13 +257,17 @@ std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const 
   return schedule;
 }
 
-std::string to_string(const LineSchedule& schedule) {
-  static constexpr const char* kinds[] = {"copy", "fill", "flip", "step", "weave", "spread"};
+const char* kind_name(LineKind kind) {
+  static constexpr const char* names[] = {"copy", "fill", "flip", "step", "weave", "spread"};
+  return names[static_cast<int>(kind)];
+}
+
+std::string to_string(const RunSchedule& schedule) {
   std::ostringstream text;
   print_loops(text, "outer", schedule.outer);
   if (!schedule.near.empty()) print_loops(text, "near ", schedule.near);
   if (schedule.repeat.extent > 1) print_loops(text, "again", {schedule.repeat});
-  text << schedule.tasks() << " tasks, each a " << kinds[static_cast<int>(schedule.kind)];
+  text << schedule.tasks() << " tasks, each a " << kind_name(schedule.kind);
   if (schedule.ways > 1) text << " by " << schedule.ways;
   text << " of " << schedule.piece << " x " << schedule.word << " bytes"
        << (schedule.joined ? ", joined" : "") << (schedule.streamed ? ", streamed" : ", cached");

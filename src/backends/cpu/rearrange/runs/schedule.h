@@ -12,7 +12,7 @@
 namespace infini::cpu {
 
 // Law: the points of all runs are exactly the plan's points, each once.
-struct LineSchedule {
+struct RunSchedule {
   LineKind kind = LineKind::copy;
   int64_t word = 1, count = 0;  // a run of `count` elements of `word` bytes
   int64_t ways = 1, plane_step = 0;
@@ -40,8 +40,9 @@ struct LineSchedule {
 };
 
 // Null when the plan has no such run, or when tiles serve it better.
-std::optional<LineSchedule> make_line_schedule(const RearrangePlan& plan, const Policy& policy);
+std::optional<RunSchedule> make_run_schedule(const RearrangePlan& plan, const Policy& policy);
 
-std::string to_string(const LineSchedule& schedule);
+const char* kind_name(LineKind kind);
+std::string to_string(const RunSchedule& schedule);
 
 }  // namespace infini::cpu

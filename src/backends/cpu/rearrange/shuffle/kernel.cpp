@@ -4,8 +4,8 @@
 
 #include "backends/cpu/rearrange/copy_bytes.h"
 #include "backends/cpu/rearrange/kernel.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "backends/cpu/rearrange/shuffle/kernels.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
 #include "backends/cpu/runtime/parallel.h"
 #include "base/checked.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "base/checked.h"
 
 namespace infini::cpu {

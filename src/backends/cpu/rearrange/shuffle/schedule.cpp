@@ -8,9 +8,10 @@
 
 #include "backends/cpu/rearrange/blocks/schedule.h"
 #include "backends/cpu/rearrange/kernel.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "backends/cpu/rearrange/runs/kernels.h"
 #include "backends/cpu/rearrange/shuffle/program.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/tiles/schedule.h"
 #include "base/checked.h"
 
 namespace infini::cpu {
@@ -39,8 +40,6 @@ constexpr double cycles_of_rest =
 constexpr double most_cycles = 26, most_cycles_of_short = 10;  // of a vector, of 64 bytes and of 16
 
 double limit_of(int width) { return width == line_bytes ? most_cycles : most_cycles_of_short; }
-
-int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
 // A way to see the plan: loop `level` walks along blocks that the loops inside of it make, `blocks` to a period.
 struct View {

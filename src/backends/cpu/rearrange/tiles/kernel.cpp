@@ -2,7 +2,8 @@
 #include <algorithm>
 
 #include "backends/cpu/rearrange/kernel.h"
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
+#include "backends/cpu/rearrange/tiles/schedule.h"
 #include "backends/cpu/runtime/parallel.h"
 #include "base/checked.h"
 

@@ -4,8 +4,8 @@
 // and what is left beside whole blocks is done by blocks that overlap their neighbours.
 #pragma once
 
-#include "backends/cpu/rearrange/tiles/kernels.h"
-#include "backends/cpu/rearrange/tiles/lanes.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
+#include "backends/cpu/rearrange/panels/lanes.h"
 
 namespace infini::cpu {
 

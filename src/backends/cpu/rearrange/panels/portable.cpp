@@ -1,7 +1,7 @@
 // Panel kernels in plain C++, and the choice among the levels.
 #include <cstring>
 
-#include "backends/cpu/rearrange/tiles/kernels.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 
 namespace infini::cpu {
 namespace {

@@ -4,7 +4,7 @@
 // bytes), 16 bytes of a vector and fewer.
 #pragma once
 
-#include "backends/cpu/rearrange/tiles/panel.h"
+#include "backends/cpu/rearrange/panels/panel.h"
 
 namespace infini::cpu {
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "backends/cpu/rearrange/tiles/skewed.h"
+#include "backends/cpu/rearrange/panels/skewed.h"
 
 namespace infini::cpu {
 namespace {

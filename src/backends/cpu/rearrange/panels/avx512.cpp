@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-#include "backends/cpu/rearrange/tiles/skewed.h"
+#include "backends/cpu/rearrange/panels/skewed.h"
 
 namespace infini::cpu {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "backends/cpu/rearrange/tiles/panel.h"
+#include "backends/cpu/rearrange/panels/panel.h"
 
 namespace infini::cpu {
 namespace {

@@ -20,7 +20,7 @@ constexpr int paired_width(int word) { return word <= 4 ? 128 : 32 * word; }
 // Columns that begin within lines go past the cache if all of them lie at multiples of so many bytes.
 constexpr int skew_unit(int word) { return word < 4 ? word : 4; }
 
-// Two tiles and where they stand; see tile_stage.h.
+// Two tiles and where they stand; see stage.h.
 struct Stage {
   static constexpr int tile_bytes = 16 << 10;
   alignas(64) char tile[2][tile_bytes];
@@ -104,7 +104,7 @@ struct PanelKernels {
   PanelKernel paired =
       nullptr;  // the same, two lines of each column together; null where not offered
   // Past the cache with columns at any multiple of skew_unit(word) bytes: whole lines are put together
-  // from this panel and the one before it, which waits in `carry`; see tile_skewed.h. Null where not
+  // from this panel and the one before it, which waits in `carry`; see skewed.h. Null where not
   // offered.
   PanelKernel skewed = nullptr;
   PanelKernel skewed_pairs = nullptr;  // the same, two lines of each column together

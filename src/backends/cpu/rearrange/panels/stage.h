@@ -7,8 +7,8 @@
 // without a gap.
 #pragma once
 
-#include "backends/cpu/rearrange/tiles/kernels.h"
-#include "backends/cpu/rearrange/tiles/lanes.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
+#include "backends/cpu/rearrange/panels/lanes.h"
 
 namespace infini::cpu {
 

@@ -6,7 +6,7 @@
 // `valid` bytes and not more than the run's own bytes may be written. unit: 1, 2 or 4 divides skew.
 #pragma once
 
-#include "backends/cpu/rearrange/tiles/packed.h"
+#include "backends/cpu/rearrange/panels/packed.h"
 
 namespace infini::cpu {
 

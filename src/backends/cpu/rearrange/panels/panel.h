@@ -12,10 +12,10 @@
 // their own Vector type, so that nothing compiled for one set can be linked into another.
 #pragma once
 
-#include "backends/cpu/rearrange/tiles/kernels.h"
-#include "backends/cpu/rearrange/tiles/lanes.h"
-#include "backends/cpu/rearrange/tiles/stage.h"
-#include "backends/cpu/rearrange/tiles/uniform.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
+#include "backends/cpu/rearrange/panels/lanes.h"
+#include "backends/cpu/rearrange/panels/stage.h"
+#include "backends/cpu/rearrange/panels/uniform.h"
 
 namespace infini::cpu {
 
@@ -106,7 +106,7 @@ class Fetch {
   int64_t begin_ = 0;
 };
 
-constexpr auto nothing = [](int) {};  // between the columns that are written, see tile_stage.h
+constexpr auto nothing = [](int) {};  // between the columns that are written, see stage.h
 
 // Calls emit(first column, vectors of L columns, between) for whole blocks of columns, read straight from
 // the rows. Returns the columns that were done.

@@ -1,0 +1,244 @@
+// Making tile schedules.
+#include "backends/cpu/rearrange/tiles/schedule.h"
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+
+#include "backends/cpu/rearrange/panels/kernels.h"
+#include "base/checked.h"
+
+namespace infini::cpu {
+namespace {
+
+// Runs of at least this many bytes are worth more than the loops that a longer run would cost.
+constexpr int64_t enough_column_bytes = 1024, enough_row_bytes = 512;
+constexpr int64_t enough_ragged_row_bytes =
+    4096;  // of runs that end within lines, which are written in two parts
+constexpr int64_t short_column_bytes = 256, short_row_bytes = 256;
+constexpr int64_t page_bytes = 4096, small_bytes = 24 << 10;
+// Rows so far apart, or multiples of it, compete for the same sets of L2, which has few more than 16 ways.
+constexpr int64_t competing_step = 64 << 10, competing_rows = 32;
+constexpr int few_threads = 4;
+
+// Collects loops into the two sides; what remains becomes the outer nest.
+class Collector {
+ public:
+  Collector(const RearrangePlan& plan, TileSchedule& schedule)
+      : loops_(plan.loops, plan.loops + plan.depth), schedule_(schedule) {}
+
+  bool grow_rows() {
+    return take(
+        [&](const Loop& loop) { return loop.dst_step == schedule_.row_count * schedule_.word; },
+        schedule_.rows, schedule_.row_count);
+  }
+  bool grow_columns() {
+    const bool grown = take(
+        [&](const Loop& loop) {
+          return magnitude(loop.src_step) == schedule_.column_count * schedule_.word;
+        },
+        schedule_.columns, schedule_.column_count);
+    if (grown) make_src_ascending(schedule_.columns.back());
+    return grown;
+  }
+  void leave_rest() {
+    schedule_.outer = loops_;
+    for (const Loop& loop : loops_) schedule_.outer_count *= loop.extent;
+  }
+
+ private:
+  template <class Fits>
+  bool take(Fits fits, std::vector<Loop>& side, int64_t& count) {
+    const auto found = std::find_if(loops_.begin(), loops_.end(), fits);
+    if (found == loops_.end()) return false;
+    side.push_back(*found);
+    count *= found->extent;
+    loops_.erase(found);
+    return true;
+  }
+  // Walking a reversed run from its other end makes it an ascending one.
+  void make_src_ascending(Loop& loop) {
+    if (loop.src_step >= 0) return;
+    schedule_.dst_offset += (loop.extent - 1) * loop.dst_step;
+    schedule_.src_offset += (loop.extent - 1) * loop.src_step;
+    loop.dst_step = -loop.dst_step;
+    loop.src_step = -loop.src_step;
+  }
+
+  std::vector<Loop> loops_;
+  TileSchedule& schedule_;
+};
+
+// In the cache a tile is better small on both sides, best of all one loop by one loop: in L1 even where
+// its rows of src are single lines.
+bool collect(const RearrangePlan& plan, TileSchedule& schedule, bool cached) {
+  const int64_t bytes = moved_bytes(plan);
+  Collector collector(plan, schedule);
+  const int64_t word = schedule.word;
+  if (!collector.grow_rows() || !collector.grow_columns()) return false;
+  const bool simple =
+      cached && schedule.row_count * word >= line_bytes &&
+      schedule.column_count * word >= (bytes <= small_bytes ? line_bytes : short_column_bytes);
+  const int64_t enough_rows = simple ? 0 : cached ? short_row_bytes : enough_row_bytes;
+  const int64_t enough_columns = simple ? 0 : cached ? short_column_bytes : enough_column_bytes;
+  while (schedule.row_count * word < line_bytes && collector.grow_rows()) continue;
+  while (schedule.column_count * word < short_column_bytes && collector.grow_columns()) continue;
+  const auto wants_rows = [&] {
+    const int64_t run = schedule.row_count * word;
+    return run < (cached || run % line_bytes == 0 ? enough_rows : enough_ragged_row_bytes);
+  };
+  while (wants_rows() && collector.grow_rows()) continue;
+  while (schedule.column_count * word < enough_columns && collector.grow_columns()) continue;
+  collector.leave_rest();
+  return true;
+}
+
+int64_t dst_alignment(const TileSchedule& schedule) {
+  int64_t alignment = line_bytes;
+  for (const auto* loops : {&schedule.columns, &schedule.outer})
+    for (const Loop& loop : *loops) alignment = std::gcd(alignment, loop.dst_step);
+  return alignment;
+}
+
+TileSchedule::Store choose_store(const TileSchedule& schedule, bool cached) {
+  using Store = TileSchedule::Store;
+  const int64_t run = schedule.row_count * schedule.word;
+  if (cached) return Store::cached;
+  if (schedule.aligned() && run % line_bytes == 0) return Store::streamed;
+  // Short runs are better moved in blocks, and so are columns that no whole lines can be put together from.
+  return run >= enough_row_bytes && schedule.can_skew() ? Store::streamed : Store::cached;
+}
+
+// As few parts as the limit allows, of equal size in whole units.
+int64_t even_part(int64_t count, int64_t limit, int64_t unit) {
+  const int64_t parts = ceil_div(count, limit);
+  return std::min({round_up(ceil_div(count, parts), unit), limit, count});
+}
+
+// Columns of a strip: as many dst pages as the TLB can hold. In the cache, threads that write to the same lines wait for
+// each other at every one of them: where panels begin within lines, each takes columns of its own.
+int64_t choose_strip(const TileSchedule& schedule, int threads, const Policy& policy) {
+  const bool cached = schedule.store == TileSchedule::Store::cached;
+  const bool apart = cached && threads > 1 && !schedule.aligned() && schedule.outer_count == 1;
+  const int64_t limit =
+      apart ? std::min(policy.strip, ceil_div(schedule.column_count, threads)) : policy.strip;
+  // Tiles are two lines wide, of small words four.
+  const int64_t lines = cached ? 1 : schedule.word < 4 ? 4 : 2;
+  return even_part(schedule.column_count, limit, lines * line_bytes / schedule.word);
+}
+
+// The hardware fetches ahead up to the end of a page: in some strips that is never too far.
+bool ends_with_pages(const TileSchedule& schedule) {
+  const auto in_pages = [](const Loop& loop) { return loop.src_step % page_bytes == 0; };
+  return schedule.strip * schedule.word % page_bytes == 0 &&
+         std::all_of(schedule.rows.begin(), schedule.rows.end(), in_pages);
+}
+
+// What is fetched beyond the end of a strip should still be in the cache when the next strip is walked: then
+// a task has no more than the policy's chunk of rows.
+bool leaves_lines_behind(const TileSchedule& schedule) {
+  return schedule.store == TileSchedule::Store::streamed && schedule.strips() > 1 &&
+         !ends_with_pages(schedule);
+}
+
+// All rows that may be.
+int64_t choose_chunk(const TileSchedule& schedule, const Policy& policy) {
+  const int64_t limit = leaves_lines_behind(schedule) ? policy.chunk : schedule.row_count;
+  return even_part(schedule.row_count, limit, schedule.panel_rows());
+}
+
+bool compete(const Loop& rows) { return rows.src_step % competing_step == 0; }
+
+// All lines of a column of src have one place in L1, whose sets hold fewer than a panel has rows.
+bool share_a_set(const TileSchedule& schedule) {
+  const auto in_pages = [](const Loop& loop) { return loop.src_step % page_bytes == 0; };
+  return std::all_of(schedule.rows.begin(), schedule.rows.end(), in_pages);
+}
+
+// Past the cache rows are read straight where the hardware follows so many, and where they stay in L1 as long as their
+// lines are used.
+bool choose_staged(const TileSchedule& schedule, const Policy& policy) {
+  const int64_t rows = line_bytes / schedule.word;
+  return rows > policy.followed_rows || (schedule.word < 4 && share_a_set(schedule));
+}
+
+// Pairs of lines ask for twice as many rows at once, which go through tiles in L1: worth it where the
+// hardware does not follow the rows well anyway, or where it stores pairs faster.
+int choose_depth(const TileSchedule& schedule, int64_t bytes, const Policy& policy) {
+  const int64_t word = schedule.word;
+  if (schedule.store != TileSchedule::Store::streamed) return 1;
+  if (schedule.row_count * word < 2 * line_bytes) return 1;
+  if (schedule.strip * word < paired_width(static_cast<int>(word))) return 1;
+  const auto in_lines = [](const Loop& loop) { return loop.src_step % line_bytes == 0; };
+  const bool whole = std::all_of(schedule.rows.begin(), schedule.rows.end(), in_lines);
+  if (policy.followed_rows >= line_bytes) {
+    // Rows of any number are read straight, which takes less than a way through L1: that is for those that do not stay
+    // there, and then for as many as make pairs.
+    constexpr int64_t few_rows = 8, most_rows = 32;
+    const int64_t rows = line_bytes / word;
+    return share_a_set(schedule) && (rows <= few_rows || (schedule.staged && rows <= most_rows))
+               ? 2
+               : 1;
+  }
+  if (!policy.pairs) {
+    if (!whole || bytes < policy.memory_bytes) return 1;
+    // Of 2-byte words the hardware does not even follow the 32 rows of one line, of bytes 128 are too many.
+    return word == 2 || (word > 2 && !ends_with_pages(schedule)) ? 2 : 1;
+  }
+  // Rows and columns that begin within lines take longer through tiles than single lines take to be stored, unless they
+  // come from memory.
+  if (!whole || !schedule.aligned()) return word > 1 && bytes / 4 >= policy.memory_bytes ? 2 : 1;
+  // Columns that share pages are stored fast enough, and competing rows are better few.
+  const bool near = magnitude(schedule.columns.front().dst_step) < page_bytes;
+  return near && compete(schedule.rows.front()) ? 1 : 2;
+}
+
+// Lines that are written far apart compete for few sets of the caches, the more of them the more threads there are; and where
+// pairs of lines go past the caches fast, they do so earlier.
+bool tiles_beyond_caches(const RearrangePlan& plan, const Policy& policy) {
+  Policy nearer = policy;
+  if (policy.tile_streamed_bytes != 0) {
+    nearer.streamed_bytes = policy.tile_streamed_bytes;
+    return beyond_caches(plan, nearer);
+  }
+  if (policy.pairs)
+    nearer.streamed_bytes /= threads_for(moved_bytes(plan), policy) > few_threads ? 4 : 2;
+  return beyond_caches(plan, nearer);
+}
+
+}  // namespace
+
+std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy) {
+  if (!is_word(plan.atom_bytes) || plan.depth < 2) return std::nullopt;
+  TileSchedule schedule;
+  schedule.word = plan.atom_bytes;
+  schedule.dst_offset = plan.dst_offset;
+  schedule.src_offset = plan.src_offset;
+  const int64_t bytes = moved_bytes(plan);
+  const bool cached = !tiles_beyond_caches(plan, policy);
+  if (!collect(plan, schedule, cached)) return std::nullopt;
+  schedule.alignment = dst_alignment(schedule);
+  schedule.store = choose_store(schedule, cached);
+  schedule.strip = choose_strip(schedule, threads_for(bytes, policy), policy);
+  schedule.staged = choose_staged(schedule, policy);
+  schedule.depth = choose_depth(schedule, bytes, policy);
+  schedule.fetches_all = schedule.strip * schedule.word <= policy.prefetched_strip;
+  schedule.soon =
+      policy.pairs && compete(schedule.rows.front()) && schedule.panel_rows() >= competing_rows;
+  schedule.chunk = choose_chunk(schedule, policy);
+  return schedule;
+}
+
+std::string to_string(const TileSchedule& schedule) {
+  std::ostringstream text;
+  const char* stores[] = {"cached", "streamed"};
+  print_loops(text, "outer  ", schedule.outer);
+  print_loops(text, "rows   ", schedule.rows);
+  print_loops(text, "columns", schedule.columns);
+  text << schedule.tasks() << " tasks of " << schedule.chunk << " rows x " << schedule.strip
+       << " columns of " << schedule.word << " bytes, " << stores[static_cast<int>(schedule.store)]
+       << (schedule.aligned() ? ", whole lines" : "") << (schedule.depth == 2 ? ", in pairs" : "");
+  return text.str();
+}
+
+}  // namespace infini::cpu
