@@ -1,7 +1,7 @@
 // The text form of gemm problems.
 #include "harness/gemm_problem.h"
 
-#include <cstdio>
+#include <charconv>
 #include <cstdlib>
 
 #include "base/dtype.h"
@@ -104,10 +104,9 @@ void parse_word(std::string_view word, Parts& parts, GemmProblem& problem) {
 
 std::string number_text(const char* key, double value, double usual) {
   if (value == usual) return "";
-  char text[64];
-  std::snprintf(text, sizeof text, value == static_cast<float>(value) ? " %s=%.9g" : " %s=%.17g",
-                key, value);
-  return text;
+  char digits[32];  // the shortest that reads back as this number
+  return std::string(" ") + key + "=" +
+         std::string(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
 }  // namespace

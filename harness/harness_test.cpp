@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -117,6 +118,16 @@ TEST(ProblemText, ContradictionsAreRefusedInAnyOrder) {
   // A permutation may be followed by the result's strides, and the other way round.
   EXPECT_EQ(to_text(parse_rearrange("rearrange f32 2x3 perm=1,0 dst=4,1")),
             to_text(parse_rearrange("rearrange f32 2x3 dst=4,1 perm=1,0")));
+}
+
+TEST(GemmProblem, FactorsAreWrittenAsTheyRead) {
+  for (const double factor : {0x1p-36, 0.1, 1.0 / 3, 1e300, -2.5, HUGE_VAL})
+    for (const char* key : {"alpha", "beta"}) {
+      auto problem = parse_gemm("gemm f64 m=1 n=1 k=1");
+      (key[0] == 'a' ? problem.alpha : problem.beta) = factor;
+      const auto again = parse_gemm(to_text(problem));
+      EXPECT_EQ(factor, key[0] == 'a' ? again.alpha : again.beta) << to_text(problem);
+    }
 }
 
 TEST(GemmCheck, NumbersThatAreNoneAreComparedAsWhatTheyAre) {

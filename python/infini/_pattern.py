@@ -9,7 +9,7 @@ from typing import NoReturn, SupportsIndex
 
 from ._core import InvalidType, InvalidValue
 
-_TOKEN = re.compile(r"\s*(\.\.\.|->|[()]|[A-Za-z_][A-Za-z0-9_]*|1(?![0-9]))")
+_TOKEN = re.compile(r"\s*(\.\.\.|->|[()]|[A-Za-z_][A-Za-z0-9_]*|1(?![A-Za-z0-9_]))")
 _REST = "..."
 
 # An axis of the result before grouping: (dim of x or -1 for a new one, extent, how many of x's elements one step is).

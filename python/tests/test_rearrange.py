@@ -58,6 +58,7 @@ def test_ones_and_nothing():
     ("a b c 2d -> a", {}, "character 7: '2' is no axis"),
     ("a b c é -> a", {}, "character 7: 'é' is no axis"),
     ("a 10 c d -> a", {}, "is no axis"),
+    ("a 1b c d -> a", {}, "character 3: '1' is no axis"),
     ("a b c -> a b c", {}, "has 3 dims, the array has 4"),
     ("a b c d e -> a b c d e", {}, "has 5 dims, the array has 4"),
     ("a b c d e ... -> a b c d e ...", {}, "the array has 4"),

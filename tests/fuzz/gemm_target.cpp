@@ -58,6 +58,13 @@ struct Product {
   int64_t rows() const { return p.c.shape[p.c.rank - 2]; }
   int64_t cols() const { return p.c.shape[p.c.rank - 1]; }
   int64_t depth() const { return p.a.shape[p.a.rank - 1]; }
+  bool aligned() const {
+    const auto fits = [](const void* x, const Layout& layout) {
+      return reinterpret_cast<uintptr_t>(x) % static_cast<uintptr_t>(dtype_bytes(layout.dtype)) ==
+             0;
+    };
+    return fits(c, p.c) && (!multiplies() || (fits(a, p.a) && fits(b, p.b)));
+  }
   bool multiplies() const { return p.alpha != 0 && depth() != 0; }
 };
 
@@ -255,7 +262,9 @@ bool ran(const Product& x, GemmDescriptor& desc, How how, const std::string& who
   const bool shared = x.inside_c && x.multiplies() && shares_bytes(x);
   if (status == INFINI_STATUS_SUCCESS && shared)
     finding(who + x.text(), "an a that shares memory with c was accepted");
-  if (status != INFINI_STATUS_SUCCESS && !(x.inside_c && x.multiplies()))
+  if (status == INFINI_STATUS_SUCCESS && !x.aligned() && element_count(x.p.c) > 0)
+    finding(who + x.text(), "an address that is not aligned was accepted");
+  if (status != INFINI_STATUS_SUCCESS && x.aligned() && !(x.inside_c && x.multiplies()))
     finding(who + x.text(),
             std::string(infiniStatusString(status)) + ": " + infiniGetLastErrorString());
   if (status == INFINI_STATUS_SUCCESS) queue.finish();

@@ -169,8 +169,8 @@ class Machine {
       answers.push_back(answer);
       if (!Writer::makes(next)) continue;
       if (!made)
-        made = all[0];  // what was refused must not shift the others
-      else if (next.kept)
+        made = all[0];                             // what was refused must not shift the others
+      else if (next.kept && !shows_storage(made))  // which are compared anyway, and may be rebound
         kept_.push_back(made);
       all.push_back(made);
     }
@@ -210,6 +210,12 @@ class Machine {
       case Operation::reshape: return see(next.a)->view({next.a.shape[0] * next.a.shape[1]});
     }
     return {};
+  }
+
+  bool shows_storage(const Tensor& tensor) const {
+    return std::any_of(tensors_.begin(), tensors_.end(), [&](const Tensor& storage) {
+      return storage->memory() == tensor->memory();
+    });
   }
 
   std::vector<Tensor> tensors_, kept_;

@@ -55,7 +55,9 @@ class World {
     return {object.address, object.alive && &list == &objects_[kind]};
   }
 
-  void keep(Kind kind, infiniStatus_t status, void* made) {
+  // By reference: `made` may be looked at only after the call that gave `status`.
+  template <class T>
+  void keep(Kind kind, infiniStatus_t status, T* const& made) {
     if (status == INFINI_STATUS_SUCCESS) objects_[kind].push_back({made, true});
   }
 

@@ -1,20 +1,25 @@
 """Patterns of infini.rearrange: every text is understood or refused with words that point at a character, and what is
 understood means what a naive reading says.
 
-Runs under atheris (PyPI), which is libFuzzer for Python and takes its options. The package's compiled part is not needed.
+Runs under atheris (PyPI), which is libFuzzer for Python and takes its options; with --runs N it makes N random inputs itself,
+the same everywhere. The package's compiled part is not needed.
 """
+import contextlib
 import importlib
 import itertools
 import math
 import pathlib
+import random
 import re
 import sys
 import types
 
-try:
-    import atheris
-except ImportError:
-    sys.exit("SKIPPED: atheris is not installed")
+ALONE = sys.argv[1:2] == ["--runs"]
+if not ALONE:
+    try:
+        import atheris
+    except ImportError:
+        sys.exit("SKIPPED: atheris is not installed")
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "python" / "infini"
 
@@ -23,13 +28,17 @@ class InvalidValue(ValueError):
     pass
 
 
+class InvalidType(TypeError):
+    pass
+
+
 def load():
-    """The module alone, in a package that has nothing else but the exception it needs."""
+    """The module alone, in a package that has nothing else but the exceptions it needs."""
     package, core = types.ModuleType("infini"), types.ModuleType("infini._core")
     package.__path__ = [str(FOLDER)]
-    core.InvalidValue = InvalidValue
+    core.InvalidValue, core.InvalidType = InvalidValue, InvalidType
     sys.modules.update({"infini": package, "infini._core": core})
-    with atheris.instrument_imports(include=["infini._pattern"]):
+    with contextlib.nullcontext() if ALONE else atheris.instrument_imports(include=["infini._pattern"]):
         return importlib.import_module("infini._pattern")
 
 
@@ -83,10 +92,18 @@ def naive(pattern, shape, sizes):
     return result, tuple(math.prod(extents[name] for name in group) for group in right)
 
 
-def walked(shape, walk):
-    steps = [math.prod(shape[i + 1:]) for i in range(len(shape))]
-    return [sum(i * scale * (steps[dim] if dim >= 0 else 0) for i, (dim, _, scale) in zip(at, walk))
-            for at in itertools.product(*(range(extent) for _, extent, _ in walk))]
+def dense_steps(shape):
+    return [math.prod(shape[i + 1:]) for i in range(len(shape))]
+
+
+def walked(shape, walk, result):
+    """The result as naive() gives it, put together by the walk: each axis says where it reads and where it writes."""
+    reads, writes = dense_steps(shape), dense_steps(result)
+    made = [None] * math.prod(result)
+    for at in itertools.product(*(range(axis[1]) for axis in walk)):
+        to = sum(i * inner * writes[place] for i, (_, _, _, place, inner) in zip(at, walk))
+        made[to] = sum(i * scale * (reads[dim] if dim >= 0 else 0) for i, (dim, _, scale, _, _) in zip(at, walk))
+    return made
 
 
 def choose_pattern(data):
@@ -106,22 +123,78 @@ def check(pattern, shape, sizes):
     try:
         given = pattern_module.whole_sizes(sizes)
         walk, result = pattern_module.resolve(pattern, shape, given)
-    except InvalidValue as error:
+    except (InvalidValue, InvalidType) as error:
         text = str(error)
         place = re.search(r"character (\d+): ", text)
         if not text or (place and not 1 <= int(place[1]) <= max(len(pattern), 1)):
             raise RuntimeError(f"a bad message for {pattern!r}: {text}") from error
         return
-    extents = [extent for _, extent, _ in walk]
+    extents = [axis[1] for axis in walk]
     if math.prod(extents) > 600 or max(extents, default=0) > 600 or math.prod(shape) > 600:
         return
     expected = naive(pattern, shape, sizes)
-    if (walked(shape, walk), result) != expected:
+    if (walked(shape, walk, result), result) != expected:
         raise RuntimeError(f"{pattern!r} of {shape} with {sizes}: {walk} and {result}, expected {expected}")
 
 
-def one_input(raw):
-    data = atheris.FuzzedDataProvider(raw)
+class RandomData:
+    """As much of atheris.FuzzedDataProvider as is used here, from a seed."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def ConsumeIntInRange(self, low, high):
+        return self.random.randint(low, high)
+
+    def PickValueInList(self, values):
+        return self.random.choice(values)
+
+    def ConsumeUnicodeNoSurrogates(self, length):
+        letters = "abcx_1 ()->.\u00e9\u03b1\t0"
+        return "".join(self.random.choice(letters) for _ in range(self.random.randint(0, length)))
+
+
+def grouped(data, names):
+    """The names as dims, some of them in parentheses together."""
+    groups = []
+    for name in names:
+        if groups and name != "..." and groups[-1] != ["..."] and data.ConsumeIntInRange(0, 2) == 0:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return groups
+
+
+def side(groups):
+    return " ".join(group[0] if len(group) == 1 else "(" + " ".join(group) + ")" for group in groups)
+
+
+def choose_meant(data):
+    """A pattern that means something, with a shape that it fits and sizes that say enough; now and then one letter is wrong."""
+    names = [name for name in NAMES if data.ConsumeIntInRange(0, 1)]
+    extents = {name: data.PickValueInList([2, 3, 1, 4, 5, 0]) for name in names}
+    new = {name: data.PickValueInList([2, 1, 3]) for name in ("n", "m") if data.ConsumeIntInRange(0, 3) == 0}
+    left = grouped(data, names)
+    others, right = names + list(new), []
+    while others:
+        right.append(others.pop(data.ConsumeIntInRange(0, len(others) - 1)))
+    shape = []
+    for group in left:
+        rest = group == ["..."]
+        shape += [data.ConsumeIntInRange(0, 4) for _ in range(data.ConsumeIntInRange(0, 2))] if rest else \
+            [math.prod(extents[name] for name in group)]
+    sizes = {name: extents[name] for group in left for name in group[1:]} | new
+    pattern = side(left) + " -> " + side(grouped(data, right))
+    if data.ConsumeIntInRange(0, 7) == 0:
+        at = data.ConsumeIntInRange(0, len(pattern) - 1)
+        pattern = pattern[:at] + data.PickValueInList(["", "(", ")", "a", "1", " ", "->", "..."]) + pattern[at + 1:]
+    return pattern, tuple(shape), sizes
+
+
+def one_input(data):
+    if data.ConsumeIntInRange(0, 1):
+        check(*choose_meant(data))
+        return
     shape = tuple(data.ConsumeIntInRange(0, 7) for _ in range(data.ConsumeIntInRange(0, 5)))
     sizes = {}
     for _ in range(data.ConsumeIntInRange(0, 3)):
@@ -129,6 +202,10 @@ def one_input(raw):
     check(choose_pattern(data), shape, sizes)
 
 
-if __name__ == "__main__":
-    atheris.Setup(sys.argv, one_input)
+if __name__ == "__main__" and ALONE:
+    for seed in range(int(sys.argv[2])):
+        one_input(RandomData(seed))
+    print(f"{sys.argv[2]} inputs, no finding")
+elif __name__ == "__main__":
+    atheris.Setup(sys.argv, lambda raw: one_input(atheris.FuzzedDataProvider(raw)))
     atheris.Fuzz()
