@@ -1,38 +1,14 @@
 // Tables of names.
 #include "harness/names.h"
 
+#include "base/aliases.h"
 #include "base/device_kind.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "harness/suggest.h"
 
 namespace infini::harness {
-namespace {
-
-struct Alias {
-  const char *alias, *name;
-};
-
-constexpr Alias dtype_aliases[] = {{"int8", "i8"},       {"int16", "i16"},      {"int32", "i32"},
-                                   {"int64", "i64"},     {"uint8", "u8"},       {"uint16", "u16"},
-                                   {"uint32", "u32"},    {"uint64", "u64"},     {"float16", "f16"},
-                                   {"half", "f16"},      {"bfloat16", "bf16"},  {"float32", "f32"},
-                                   {"float", "f32"},     {"float64", "f64"},    {"double", "f64"},
-                                   {"complex64", "c64"}, {"complex128", "c128"}};
-
-// What a vendor's platform is called. Hints only: a command line should say whose device it means.
-constexpr Alias platforms[] = {{"cuda", "nvidia"}, {"gpu", "nvidia"},     {"npu", "ascend"},
-                               {"cann", "ascend"}, {"xpu", "kunlun"},     {"mlu", "cambricon"},
-                               {"musa", "moore"},  {"maca", "metax"},     {"dcu", "hygon"},
-                               {"rocm", "hygon"},  {"corex", "iluvatar"}, {"host", "cpu"}};
-
-}  // namespace
-
-infiniDtype_t find_dtype(std::string_view name) {
-  for (const auto& [alias, own] : dtype_aliases)
-    if (name == alias) return dtype_from_name(own);
-  return dtype_from_name(name);
-}
+infiniDtype_t find_dtype(std::string_view name) { return dtype_from_any_name(name); }
 
 std::vector<std::string> dtype_names() {
   std::vector<std::string> names;
@@ -47,7 +23,8 @@ infiniDtype_t parse_dtype(std::string_view name) {
   auto known = dtype_names();
   std::string list;
   for (const auto& each : known) list += (list.empty() ? "" : " ") + each;
-  for (const auto& [alias, own] : dtype_aliases) known.emplace_back(alias);
+  for (const Alias* each = dtype_aliases; each->alias != nullptr; ++each)
+    known.emplace_back(each->alias);
   fail(INFINI_STATUS_BAD_PARAM, "\"", name, "\" is not a dtype", did_you_mean(name, known),
        "; expected one of ", list);
 }
@@ -58,9 +35,9 @@ std::vector<std::string> dtype_lines() {
     std::string line = name + std::string(6 - name.size(), ' ') +
                        std::to_string(dtype_bytes(dtype_from_name(name))) + " bytes";
     bool first = true;
-    for (const auto& [alias, own] : dtype_aliases) {
-      if (name != own) continue;
-      line += (first ? ", also " : ", ") + std::string(alias);
+    for (const Alias* each = dtype_aliases; each->alias != nullptr; ++each) {
+      if (name != each->name) continue;
+      line += (first ? ", also " : ", ") + std::string(each->alias);
       first = false;
     }
     lines.push_back(line);
@@ -79,8 +56,8 @@ infiniDevice_t parse_device_kind(std::string_view name) {
   const infiniDevice_t kind = device_kind_from_name(name);
   if (kind != INFINI_DEVICE_TYPE_COUNT) return kind;
   std::string hint = did_you_mean(name, device_kind_names());
-  for (const auto& [platform, vendor] : platforms)
-    if (name == platform) hint = " (did you mean \"" + std::string(vendor) + "\"?)";
+  if (const char* const vendor = device_kind_of_platform(name))
+    hint = " (did you mean \"" + std::string(vendor) + "\"?)";
   fail(INFINI_STATUS_BAD_PARAM, "--device: \"", name, "\" is not a kind of device", hint,
        "; `infini devices` lists them");
 }

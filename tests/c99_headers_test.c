@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "infini.h"
 #include "infinicore.h"
 #include "infiniop.h"
 #include "infinirt.h"
@@ -42,5 +43,9 @@ int main(void) {
   EXPECT(infiniopDestroyRearrangeDescriptor(rearrange) == INFINI_STATUS_SUCCESS);
   EXPECT(infiniopDestroyHandle(handle) == INFINI_STATUS_SUCCESS);
   EXPECT(sizeof(infinirtDeviceResourceSnapshot_t) == 80);
+  memset(y, 0, sizeof y);
+  EXPECT(infiniTranspose(NULL, y, x, 2, shape, NULL, INFINI_DTYPE_F32, NULL) ==
+         INFINI_STATUS_SUCCESS);
+  EXPECT(memcmp(y, expected, sizeof y) == 0);
   return 0;
 }

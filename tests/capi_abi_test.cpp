@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "infini.h"
 #include "infiniop.h"
 #include "infinirt.h"
 
@@ -89,6 +90,23 @@ static_assert(is<Status(int)>(infiniSetNumThreads) && is<Status(int*)>(infiniGet
 static_assert(is<Status(const infiniExecutor_t*)>(infiniSetExecutor) &&
               offsetof(infiniExecutor_t, user) == sizeof(size_t) &&
               sizeof(infiniExecutor_t) == 3 * sizeof(void*));
+
+static_assert(INFINI_EXPLAIN_TEXT == 0 && INFINI_EXPLAIN_JSON == 1 &&
+              sizeof(infiniExplainFormat_t) == sizeof(int));
+static_assert(is<const char*(infiniDtype_t)>(infiniDtypeName) &&
+              is<size_t(infiniDtype_t)>(infiniDtypeSize) &&
+              is<const char*(Kind)>(infiniDeviceName));
+static_assert(is<Status(const char*, infiniDtype_t*)>(infiniDtypeFromName) &&
+              is<Status(const char*, Kind*)>(infiniDeviceFromName));
+static_assert(is<Status(Handle, void*, const ptrdiff_t*, const void*, const ptrdiff_t*, size_t,
+                        const size_t*, infiniDtype_t, void*)>(infiniCopy));
+static_assert(is<Status(Handle, void*, const void*, size_t, const size_t*, const size_t*,
+                        infiniDtype_t, void*)>(infiniTranspose));
+static_assert(is<Status(Handle, void*, const ptrdiff_t*, const void*, const ptrdiff_t*, const void*,
+                        const ptrdiff_t*, size_t, size_t, size_t, infiniDtype_t, double, double,
+                        void*)>(infiniMatmul));
+static_assert(is<Status(const InfiniopDescriptor*, infiniExplainFormat_t, char*, size_t, size_t*)>(
+    infiniExplain));
 
 static_assert(is<Status()>(infinirtInit) && is<Status(int*)>(infinirtGetAllDeviceCount));
 static_assert(is<Status(Kind, int*)>(infinirtGetDeviceCount) &&

@@ -5,6 +5,7 @@ namespace infini::test {
 
 Tables::Tables() {
   add_operators();
+  add_one_call();
   add_runtime();
   add_graphs();
   add_elementwise();
@@ -102,8 +103,41 @@ void Tables::add_operators() {
       [=, this](void* p) { return infiniopGetGemmWorkspaceSize(op(p), &size); });
   add("infiniopGemm", {a_gemm}, null, [=](void* p) { return run_gemm(p, nullptr); });
   add("infiniopGemm", {a_stream}, ok, [=, this](void* p) { return run_gemm(live.of[a_gemm], p); });
+  const auto run_scaled = [=, this](void* p, void* stream) {
+    const infiniopGemmScales_t scales = {sizeof scales, 1, 0};
+    return infiniopGemmWithScales(op(p), nullptr, 0, z, x, y, &scales, stream);
+  };
+  add("infiniopGemmWithScales", {a_gemm}, null, [=](void* p) { return run_scaled(p, nullptr); });
+  add("infiniopGemmWithScales", {a_stream}, ok,
+      [=, this](void* p) { return run_scaled(live.of[a_gemm], p); });
   add("infiniopDestroyGemmDescriptor", {a_gemm}, ok,
       [=](void* p) { return infiniopDestroyGemmDescriptor(op(p)); });
+}
+
+void Tables::add_one_call() {
+  static constexpr size_t shape[] = {2, 2};
+  const auto copy = [this](void* handle, void* stream) {
+    return infiniCopy(static_cast<infiniopHandle_t>(handle), y, nullptr, x, nullptr, 2, shape,
+                      INFINI_DTYPE_F32, stream);
+  };
+  const auto transpose = [this](void* handle, void* stream) {
+    return infiniTranspose(static_cast<infiniopHandle_t>(handle), y, x, 2, shape, nullptr,
+                           INFINI_DTYPE_F32, stream);
+  };
+  const auto matmul = [this](void* handle, void* stream) {
+    return infiniMatmul(static_cast<infiniopHandle_t>(handle), z, nullptr, x, nullptr, y, nullptr,
+                        2, 2, 2, INFINI_DTYPE_F32, 1, 0, stream);
+  };
+  add("infiniCopy", {a_handle}, ok, [=](void* p) { return copy(p, nullptr); });
+  add("infiniCopy", {a_stream}, ok, [=](void* p) { return copy(nullptr, p); });
+  add("infiniTranspose", {a_handle}, ok, [=](void* p) { return transpose(p, nullptr); });
+  add("infiniTranspose", {a_stream}, ok, [=](void* p) { return transpose(nullptr, p); });
+  add("infiniMatmul", {a_handle}, ok, [=](void* p) { return matmul(p, nullptr); });
+  add("infiniMatmul", {a_stream}, ok, [=](void* p) { return matmul(nullptr, p); });
+  add("infiniExplain", {a_rearrange, a_batch, a_gemm}, null, [=](void* p) {
+    return infiniExplain(static_cast<InfiniopDescriptor*>(p), INFINI_EXPLAIN_TEXT, nullptr, 0,
+                         nullptr);
+  });
 }
 
 void Tables::add_runtime() {

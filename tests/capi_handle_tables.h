@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "infini.h"
 #include "infiniccl.h"
 #include "tests/capi_support.h"
 
@@ -108,6 +109,7 @@ struct Tables {
                     infiniStatus_t (*workspace)(InfiniopDescriptor*, size_t*), Run run,
                     infiniStatus_t (*destroy)(InfiniopDescriptor*));
   void add_operators();
+  void add_one_call();
   void add_runtime();
   void add_graphs();
   void add_elementwise();

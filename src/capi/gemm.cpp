@@ -8,7 +8,7 @@ using namespace infini;
 
 namespace {
 
-using Gemms = Operators<Gemm, 0x67656d6d>;
+using Gemms = Operators<Gemm, gemm_tag>;
 
 Gemms& gemms() {
   static constinit Lazy<Gemms> all;

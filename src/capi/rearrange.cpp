@@ -8,7 +8,7 @@ using namespace infini;
 
 namespace {
 
-using Rearranges = Operators<Rearrange, 0x72656172>;
+using Rearranges = Operators<Rearrange, rearrange_tag>;
 
 Rearranges& rearranges() {
   static constinit Lazy<Rearranges> all;

@@ -41,10 +41,17 @@ Gemm::Gemm(Device& device, const Layout& c, const Layout& a, const Layout& b,
       b_range_(byte_range(b)),
       c_mask_(static_cast<uintptr_t>(dtype_bytes(c.dtype)) - 1),
       ab_mask_(static_cast<uintptr_t>(dtype_bytes(a.dtype)) - 1),
-      sums_in_f64_(a.dtype == INFINI_DTYPE_F64) {
+      sums_in_f64_(a.dtype == INFINI_DTYPE_F64),
+      options_(options) {
   if (element_count(c) == 0) return;
   kernel_ = make_kernel(device, plan_, options, choice);
   told_ = ToldCalls::make(device, kernel_->candidate(), [&] { return gemm_text(c, a, b); });
+}
+
+std::vector<BidLine> Gemm::bids() const {
+  std::vector<BidLine> lines;
+  if (kernel_) make_kernel(*device_, plan_, options_, {nullptr, &lines});
+  return lines;
 }
 
 void Gemm::require_workspace(const void* workspace, size_t size) const {

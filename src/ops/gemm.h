@@ -37,6 +37,8 @@ class Gemm {
 
   Device& device() const { return *device_; }
   const GemmPlan& plan() const { return plan_; }
+  // What every candidate says of this product, asked again.
+  std::vector<BidLine> bids() const;
   // Null when c has no elements.
   const GemmKernel* kernel() const { return kernel_.get(); }
 
@@ -55,6 +57,7 @@ class Gemm {
   ByteRange c_range_, a_range_, b_range_;
   uintptr_t c_mask_, ab_mask_;  // the address bits that an element's alignment forbids
   bool sums_in_f64_;
+  GemmOptions options_;
   std::shared_ptr<const GemmKernel> kernel_;
   std::unique_ptr<const ToldCalls> told_;  // null: nobody listens
 };

@@ -8,7 +8,7 @@
 #include "plan/gemm_plan.h"
 #include "plan/rearrange_plan.h"
 
-namespace infini::tools {
+namespace infini {
 
 // Bytes that lie together on one side: the atom, or all of an axis whose atoms do.
 struct Runs {
@@ -25,4 +25,4 @@ std::string bytes_text(int64_t bytes);
 // "350 ns", "12 us", "3.1 ms".
 std::string time_text(double seconds);
 
-}  // namespace infini::tools
+}  // namespace infini

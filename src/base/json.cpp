@@ -1,11 +1,11 @@
 // Writing JSON.
-#include "harness/json.h"
+#include "base/json.h"
 
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 
-namespace infini::harness {
+namespace infini {
 
 std::string json_string(std::string_view text) {
   std::string result = "\"";
@@ -45,4 +45,9 @@ JsonObject& JsonObject::add_json(std::string_view key, const std::string& json) 
   return *this;
 }
 
-}  // namespace infini::harness
+JsonObject& JsonObject::add_all(const JsonObject& other) {
+  members_ += (members_.empty() || other.members_.empty() ? "" : ", ") + other.members_;
+  return *this;
+}
+
+}  // namespace infini

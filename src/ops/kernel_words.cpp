@@ -1,10 +1,10 @@
 // A table of words.
-#include "tools/kernel_words.h"
+#include "ops/kernel_words.h"
 
 #include <algorithm>
 #include <iterator>
 
-namespace infini::tools {
+namespace infini {
 namespace {
 
 struct Words {
@@ -46,4 +46,4 @@ std::string kernel_words(const std::string& candidate) {
   return found == std::end(table) ? "" : found->words;
 }
 
-}  // namespace infini::tools
+}  // namespace infini

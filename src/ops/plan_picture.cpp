@@ -1,5 +1,5 @@
 // Drawing plans.
-#include "tools/plan_picture.h"
+#include "ops/plan_picture.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 #include "base/dtype.h"
 
-namespace infini::tools {
+namespace infini {
 namespace {
 
 // Axes are called a, b, c, ... from the outermost one of dst inwards.
@@ -136,4 +136,4 @@ std::string picture_of(const GemmPlan& plan) {
          operand_line("a", plan.a, plan.m, plan.k) + operand_line("b", plan.b, plan.k, plan.n);
 }
 
-}  // namespace infini::tools
+}  // namespace infini

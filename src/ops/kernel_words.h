@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace infini::tools {
+namespace infini {
 
 // Empty for a name that is not known here.
 std::string kernel_words(const std::string& candidate);
 
-}  // namespace infini::tools
+}  // namespace infini
