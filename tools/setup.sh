@@ -1,15 +1,67 @@
-# Sourced by ./run and ./test: installs what is missing on a Debian machine and builds a preset.
-# Packages come from Debian, as root or through sudo; what Python needs comes from PyPI, into a folder of the build.
+# Sourced by ./run and ./test: looks for what is needed, installs what is missing where that is Debian, and builds a preset.
+# Packages come from Debian, as root or through sudo; elsewhere it is said what to install. What Python needs comes from
+# PyPI, into a folder of the build.
 
 say() { printf '\n== %s\n' "$*"; }
 
-# need PACKAGE...: installs those that are not there yet; does nothing (and needs no network) else.
-need() {
-  local missing=()
-  for package in "$@"; do
-    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
-  done
+system_python() { if [ -x /usr/bin/python3 ]; then echo /usr/bin/python3; else command -v python3; fi; }
+
+# includes HEADER: can the compiler see it?
+includes() { echo "#include <$1>" | g++ -E -x c++ - >/dev/null 2>&1; }
+
+# has PACKAGE: is there what this package of Debian's is needed for, wherever it came from?
+has() {
+  case $1 in
+    cmake) command -v cmake >/dev/null &&
+      [ "$(printf '%s\n' 3.25 "$(cmake --version | sed -n 's/^cmake version //p')" | sort -V | head -n 1)" = 3.25 ] ;;
+    ninja-build) command -v ninja >/dev/null ;;
+    g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
+    qemu-user) command -v qemu-aarch64 >/dev/null ;;
+    libgtest-dev) includes gtest/gtest.h ;;
+    libopenblas0-openmp) compgen -G '/usr/lib*/*/openblas-openmp/libopenblas.so.0' >/dev/null || compgen -G '/usr/lib*/libopenblas*.so*' >/dev/null ;;
+    libclang-rt-14-dev) dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' ;;
+    python3) system_python >/dev/null ;;
+    python3-dev) includes "$("$(system_python)" -c 'import sysconfig; print(sysconfig.get_paths()["include"])' 2>/dev/null)/Python.h" ;;
+    python3-venv) "$(system_python)" -c 'import ensurepip, venv' 2>/dev/null ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
+
+# elsewhere PACKAGE: what other systems call it, where we know.
+elsewhere() {
+  local names
+  case $1 in
+    g++) names="dnf: gcc-c++, pacman: gcc, zypper: gcc-c++" ;;
+    cmake) names="3.25 or newer; dnf, pacman, zypper: cmake" ;;
+    ninja-build) names="dnf: ninja-build, pacman: ninja, zypper: ninja" ;;
+    libgtest-dev) names="dnf: gtest-devel, pacman: gtest, zypper: gtest" ;;
+    pkg-config) names="dnf: pkgconf-pkg-config, pacman: pkgconf, zypper: pkgconf-pkg-config" ;;
+    python3-dev) names="dnf: python3-devel, pacman: python, zypper: python3-devel" ;;
+    *) names="" ;;
+  esac
+  echo "  $1${names:+   ($names)}"
+}
+
+# need PACKAGE...: installs those whose purpose is not served yet; does nothing (and needs no network) else. Where there is
+# no apt-get it says what is missing, and fails.
+need() { look_for must "$@"; }
+# want PACKAGE...: the same, but where there is no apt-get we do without.
+want() { look_for may "$@"; }
+
+look_for() {
+  local how=$1 missing=()
+  shift
+  for package in "$@"; do has "$package" || missing+=("$package"); done
   [ ${#missing[@]} -eq 0 ] && return 0
+  if ! command -v apt-get >/dev/null; then
+    if [ "$how" = may ]; then
+      echo "Not here, so what needs it is left out: ${missing[*]} (names of Debian's packages)"
+      return 0
+    fi
+    echo "These are missing; please install them (names of Debian's packages):"
+    for package in "${missing[@]}"; do elsewhere "$package"; done
+    return 1
+  fi
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null || { echo "These packages are missing and there is neither root nor sudo: ${missing[*]}"; return 1; }
@@ -23,7 +75,7 @@ need() {
 # python_environment FOLDER: what the Python package is built and tested with, from PyPI. Where that is out of reach everything
 # goes on; the package is then not built and its test says so.
 python_environment() {
-  [ -x "$1/bin/python" ] || /usr/bin/python3 -m venv "$1" || return 0
+  [ -x "$1/bin/python" ] || "$(system_python)" -m venv "$1" || return 0
   "$1/bin/python" -c 'import nanobind' 2>/dev/null && return 0
   say "Installing from PyPI into $1: nanobind numpy pytest ml_dtypes"
   "$1/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 nanobind numpy pytest ml_dtypes ||
