@@ -9,6 +9,7 @@
 #include "harness/names.h"
 #include "harness/suggest.h"
 #include "harness/text.h"
+#include "plan/pattern/pattern.h"
 #include "plan/problem_text.h"
 
 namespace infini::harness {
@@ -16,8 +17,8 @@ namespace {
 
 constexpr auto bad = INFINI_STATUS_BAD_PARAM;
 constexpr const char* form =
-    "; expected: rearrange DTYPE SHAPE [dst=STRIDES] [src=STRIDES] [perm=AXES] [dst_at=BYTES] "
-    "[src_at=BYTES], e.g. \"rearrange f32 2x3 dst=1,2\"";
+    "; expected: rearrange DTYPE SHAPE [dst=STRIDES] [src=STRIDES] [perm=AXES | PATTERN] "
+    "[dst_at=BYTES] [src_at=BYTES], e.g. \"rearrange f32 2x3 dst=1,2\"";
 
 const std::vector<std::string> keys = {"dst", "src", "perm", "dst_at", "src_at"};
 
@@ -26,10 +27,12 @@ struct Strides {
   std::vector<ptrdiff_t> values;
 };
 
+constexpr size_t any_rank = SIZE_MAX;  // checked later
+
 Strides parse_strides(std::string_view text, size_t rank, const char* what) {
   const auto numbers = parse_integers(text, ',', what);
-  require(numbers.size() == rank, bad, what, " has ", numbers.size(), " strides for ", rank,
-          " dims");
+  require(rank == any_rank || numbers.size() == rank, bad, what, " has ", numbers.size(),
+          " strides for ", rank, " dims");
   return {true, {numbers.begin(), numbers.end()}};
 }
 
@@ -52,9 +55,50 @@ void apply_permutation(std::string_view text, infiniDtype_t dtype, std::vector<s
   }
 }
 
+// A word with quotes around all or an end of it, as in 'a b -> b a'.
+std::string unquoted(std::string word) {
+  std::erase(word, '\'');
+  return word;
+}
+
+// "n c h w -> n h w c", between the other words.
+struct WrittenPattern {
+  std::string text;
+  std::vector<std::string> names;
+  std::vector<int64_t> sizes;
+
+  void take(const std::string& word) {
+    const size_t end = word.find('=');
+    if (end == std::string::npos) {
+      text += (text.empty() ? "" : " ") + unquoted(word);
+      return;
+    }
+    names.push_back(word.substr(0, end));
+    sizes.push_back(parse_integer(std::string_view(word).substr(end + 1), names.back()));
+  }
+  // The copy between the given layouts of the source and the result, as loops.
+  void apply(infiniDtype_t dtype, const std::vector<size_t>& shape, const Strides& dst_strides,
+             const Strides& src_strides, RearrangeProblem& problem) const;
+};
+
 Layout layout(infiniDtype_t dtype, const std::vector<size_t>& shape, const Strides& strides) {
   return make_layout(dtype, shape.size(), shape.data(),
                      strides.given ? strides.values.data() : nullptr);
+}
+
+void WrittenPattern::apply(infiniDtype_t dtype, const std::vector<size_t>& shape,
+                           const Strides& dst_strides, const Strides& src_strides,
+                           RearrangeProblem& problem) const {
+  std::vector<AxisSize> given;
+  for (size_t i = 0; i < names.size(); ++i) given.push_back({names[i], sizes[i]});
+  const Layout src = layout(dtype, shape, src_strides);
+  const PatternWalk walk =
+      walk_of(parse_pattern(text), src.rank, src.shape, {given.data(), given.size()});
+  const std::vector<size_t> result(walk.shape, walk.shape + walk.rank);
+  require(!dst_strides.given || dst_strides.values.size() == result.size(), bad, "dst has ",
+          dst_strides.values.size(), " strides for ", result.size(), " dims");
+  problem.dst = walked_result(walk, layout(dtype, result, dst_strides));
+  problem.src = walked_source(walk, src);
 }
 
 }  // namespace
@@ -74,10 +118,12 @@ RearrangeProblem parse_rearrange(std::string_view text) {
   Strides dst, src;
   std::string_view axes;
   bool permuted = false;
+  WrittenPattern pattern;
+  const bool by_pattern = text.find("->") != std::string_view::npos;
   for (size_t i = 3; i < words.size(); ++i) {
     std::string_view value;
     if (take_key(words[i], "dst", value))
-      dst = parse_strides(value, shape.size(), "dst");
+      dst = parse_strides(value, by_pattern ? any_rank : shape.size(), "dst");
     else if (take_key(words[i], "src", value))
       src = parse_strides(value, shape.size(), "src");
     else if (take_key(words[i], "perm", axes))
@@ -86,10 +132,17 @@ RearrangeProblem parse_rearrange(std::string_view text) {
       problem.dst_at = parse_misalignment(value, "dst_at");
     else if (take_key(words[i], "src_at", value))
       problem.src_at = parse_misalignment(value, "src_at");
+    else if (by_pattern)
+      pattern.take(words[i]);
     else
       fail(bad, "\"", words[i], "\" is not understood", did_you_mean_key(words[i], keys), form);
   }
   require(!permuted || !src.given, bad, "\"", text, "\": perm and src exclude each other");
+  require(!permuted || !by_pattern, bad, "\"", text, "\": perm and a pattern exclude each other");
+  if (by_pattern) {
+    pattern.apply(dtype, shape, dst, src, problem);
+    return problem;
+  }
   if (permuted) apply_permutation(axes, dtype, shape, src);
   problem.dst = layout(dtype, shape, dst);
   problem.src = layout(dtype, shape, src);

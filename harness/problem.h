@@ -2,6 +2,7 @@
 //
 //   rearrange f16 8x2048x32x128 dst=8388608,128,262144,1 src=8388608,4096,128,1
 //   rearrange f32 512x512x512 perm=2,0,1      contiguous source, axes in this order in the result
+//   rearrange f16 8x3x32x32 n c h w -> n h w c      as a pattern orders it; sizes of its axes as h=8
 //   rearrange u8 7x9 dst_at=1 src_at=3        base pointers that many bytes past an aligned address
 //
 // dst= and src= are strides in elements; a side without one is row-major contiguous.

@@ -160,6 +160,9 @@ static_assert(is<Status(Layout, size_t*, size_t)>(infiniopGetTensorDescriptorSha
 static_assert(is<Status(const InfiniopDescriptor*, Kind*)>(infiniopGetDescriptorDeviceType));
 static_assert(is<Status(const InfiniopDescriptor*, int*)>(infiniopGetDescriptorDeviceId));
 static_assert(is<Status(Handle, Operator*, Layout, Layout)>(infiniopCreateRearrangeDescriptor));
+static_assert(is<Status(Handle, Operator*, Layout, Layout, const char*, const infiniopAxisSize_t*,
+                        size_t)>(infiniopCreateRearrangeFromPatternDescriptor));
+static_assert(sizeof(infiniopAxisSize_t) == 16 && offsetof(infiniopAxisSize_t, size) == 8);
 static_assert(is<Status(Operator, void*, const void*, void*)>(infiniopRearrange));
 static_assert(is<Status(Operator)>(infiniopDestroyRearrangeDescriptor));
 static_assert(is<Status(Handle, Operator*, size_t, const Layout*, const Layout*)>(

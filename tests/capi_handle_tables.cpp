@@ -43,6 +43,15 @@ void Tables::add_operators() {
   add("infiniopGetDescriptorDeviceId", any_operator, null,
       [=, this](void* p) { return infiniopGetDescriptorDeviceId(op(p), &id); });
 
+  const auto by_pattern = [=](infiniopHandle_t h, infiniopTensorDescriptor_t dst,
+                              infiniopTensorDescriptor_t src) {
+    return infiniopCreateRearrangeFromPatternDescriptor(h, made, dst, src, "... -> ...", nullptr,
+                                                        0);
+  };
+  const char* const pattern_name = "infiniopCreateRearrangeFromPatternDescriptor";
+  add(pattern_name, {a_handle}, null, [=](void* p) { return by_pattern(handle(p), t, t); });
+  add(pattern_name, {a_tensor}, null, [=](void* p) { return by_pattern(h, tensor(p), t); });
+  add(pattern_name, {a_tensor}, null, [=](void* p) { return by_pattern(h, t, tensor(p)); });
   add("infiniopCreateRearrangeDescriptor", {a_handle}, null,
       [=](void* p) { return infiniopCreateRearrangeDescriptor(handle(p), made, t, t); });
   add("infiniopCreateRearrangeDescriptor", {a_tensor}, null,

@@ -41,6 +41,16 @@ CASES = [
     # The quotes around a problem may be left out.
     (["plan", "rearrange", "f32", "2x3", "perm=1,0"], 0, "writes      24 B", ""),
     (["check", "rearrange", "f32", "2x3", "gemm", "f32", "m=2", "n=3", "k=4"], 0, "3 passed, 0 failed", ""),
+    (["plan", "rearrange", "f32", "2x3", "a b -> b a"], 0, "order       src b a  ->  dst a b", ""),
+    # Patterns, with or without quotes of their own.
+    (["plan", "rearrange f32 2x3 'a b -> b a'"], 0, "rearrange f32 3x2 src=1,3", ""),
+    (["check", "rearrange bf16 2x64x512 b s (h d) -> b h s d h=8"], 0, "1 passed, 0 failed", ""),
+    (["check", "rearrange u8 6x4 src=8,2 'a b -> b (a r)' r=2 dst=13,1"], 0, "1 passed, 0 failed", ""),
+    (["check", "rearrange", "u8", "6x4", "a (b c) -> b c a", "b=2", "rearrange f32 2x3 perm=1,0"], 0, "2 passed, 0 failed", ""),
+    (["plan", "rearrange f32 2x3 'a b -> b c'"], 2, "", "pattern 'a b -> b c', character 1: a is lost on the right"),
+    (["plan", "rearrange f32 2x3 'a (b c) -> b c a' b=2"], 2, "", "character 3: dim 1 has 3 elements, (b c) makes 2 times c"),
+    (["plan", "rearrange f32 2x3 'a b -> b a' perm=1,0"], 2, "", "perm and a pattern exclude each other"),
+    (["plan", "rearrange f32 2x3 'a b -> b a' dst=1"], 2, "", "dst has 1 strides for 2 dims"),
     # What is wrong is named, and nothing runs.
     (["frobnicate"], 2, "", '"frobnicate" is not a command; see'),
     # What was meant is guessed.

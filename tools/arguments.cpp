@@ -15,6 +15,11 @@
 namespace infini::tools {
 namespace {
 
+// A pattern that stands in quotes of its own behind an unquoted problem.
+bool is_pattern(const std::string& word) {
+  return word.find("->") != std::string::npos && !word.starts_with("rearrange ");
+}
+
 bool names_operator(const std::string& word) { return word == "rearrange" || word == "gemm"; }
 
 }  // namespace
@@ -103,7 +108,7 @@ std::vector<std::string> Arguments::rest() const {
     const std::string& word = words_[i];
     if (names_operator(word))
       inside = i + 1 < words_.size() && harness::find_dtype(words_[i + 1]) != INFINI_DTYPE_INVALID;
-    else if (inside && word.find(' ') == std::string::npos) {
+    else if (inside && (word.find(' ') == std::string::npos || is_pattern(word))) {
       joined.back() += " " + word;
       continue;
     }

@@ -101,12 +101,15 @@ $XDG_CACHE_HOME/infini or ~/.cache/infini, where every process finds them.
 constexpr const char* problems = R"(A problem is a line of text, in quotes or not.
 
 rearrange DTYPE SHAPE [dst=STRIDES] [src=STRIDES] [perm=AXES]
-          [dst_at=BYTES] [src_at=BYTES]
+          [PATTERN [AXIS=SIZE]...] [dst_at=BYTES] [src_at=BYTES]
     Every element of src moves to the same index in dst. Strides count elements;
     a side without them is row-major. With perm, SHAPE is the contiguous
-    source's and AXES the order of its axes in the result. A base pointer lies
-    BYTES past an aligned address.
+    source's and AXES the order of its axes in the result; with a
+    pattern SHAPE and src are the source's, dst is the result's. A base pointer
+    lies BYTES past an aligned address.
       rearrange f32 512x512x512 perm=2,0,1
+      rearrange f16 8x3x32x32 'n c h w -> n h w c'
+      rearrange bf16 2x64x512 'b s (h d) -> b h s d' h=8
       rearrange f16 8x2048x32x128 dst=8388608,128,262144,1
       rearrange u8 3x600x600 src=0,600,1          the first axis is broadcast
 

@@ -82,15 +82,6 @@ python_environment() {
     echo "PyPI is out of reach: the Python package is left out"
 }
 
-# fuzzing_environment FOLDER: what patterns are fuzzed with, from PyPI into the same folder; without it they are not.
-fuzzing_environment() {
-  python_environment "$1"
-  "$1/bin/python" -c 'import atheris' 2>/dev/null && return 0
-  say "Installing from PyPI into $1: atheris"
-  "$1/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 atheris ||
-    echo "PyPI is out of reach: patterns are not fuzzed"
-}
-
 # progress PRESET: reads ninja's lines and says now and then how far it is; nothing where there is nothing to do.
 progress() {
   local line said=''

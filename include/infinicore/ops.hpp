@@ -4,3 +4,4 @@
 #include "ops/gemm.hpp"
 #include "ops/matmul.hpp"
 #include "ops/rearrange.hpp"
+#include "pattern.hpp"

@@ -9,8 +9,6 @@ lie, and on tensors of its own:
 """
 from __future__ import annotations
 
-from typing import Any, SupportsIndex, TypeVar, overload
-
 from ._core import (
     Error,
     Graph,
@@ -23,45 +21,24 @@ from ._core import (
     contiguous,
     copy,
     devices,
+    einsum,
     explain,
     matmul,
     num_threads,
+    parse_shape,
     permute,
+    rearrange,
     record,
     set_num_threads,
     synchronize,
     transpose,
     trim_memory,
 )
-from ._core import _walk
 from ._dtype import DType
-from ._pattern import names as _names
-from ._pattern import resolve as _resolve
-from ._pattern import whole_sizes as _whole_sizes
+from ._pack import pack, unpack
 from ._plan import Plan, plan
 
-
-_A = TypeVar("_A")
-
-
-@overload
-def rearrange(x: _A, pattern: str, /, *, out: SupportsIndex | None = None, **sizes: SupportsIndex) -> _A: ...
-@overload
-def rearrange(x: Any, pattern: str, /, *, out: _A, **sizes: SupportsIndex) -> _A: ...
-def rearrange(x: Any, pattern: str, /, *, out: Any = None, **sizes: SupportsIndex) -> Any:
-    """A new array of x's elements in another order, in one copy: rearrange(x, "b s (h d) -> b h s d", h=8).
-
-    Dims in parentheses are split on the left and joined on the right; sizes that do not follow from x are given by
-    name. "..." stands for all other dims, 1 for a dim of size 1; axes that are new on the right repeat x.
-    With `out`, an array of the result's shape and any strides, the elements go there, and it is returned; in a pattern
-    with an axis called out, out is the size of that axis."""
-    shape = getattr(x, "shape", None)
-    if shape is None:  # bytes, array.array
-        shape = Tensor.from_array(x).shape
-    if out is not None and _names(pattern, "out"):
-        sizes["out"], out = out, None
-    return _walk(x, *_resolve(pattern, tuple(shape), _whole_sizes(sizes)), out)
-
+repeat = rearrange  # as einops calls a pattern with axes that are new on the right
 
 __all__ = [
     "DType",
@@ -76,15 +53,20 @@ __all__ = [
     "contiguous",
     "copy",
     "devices",
+    "einsum",
     "explain",
     "matmul",
     "num_threads",
+    "pack",
+    "parse_shape",
     "permute",
     "plan",
     "rearrange",
     "record",
+    "repeat",
     "set_num_threads",
     "synchronize",
     "transpose",
     "trim_memory",
+    "unpack",
 ]

@@ -77,11 +77,36 @@ def matmul(a: _A, b: Array, out: None = None, *, alpha: float = 1.0, beta: float
 
 @overload
 def matmul(a: Array, b: Array, out: _A, *, alpha: float = 1.0, beta: float = 0.0) -> _A: ...
-def _walk(
-    x: Any, axes: tuple[tuple[int, int, int, int, int], ...], shape: tuple[int, ...], out: Any = None
-) -> Any:
-    """For rearrange: the axes (dim, extent, scale) of x, each with its dim and scale in an array of `shape`."""
+@overload
+def rearrange(
+    x: _A | Sequence[_A], pattern: str, /, *, out: SupportsIndex | None = None, **sizes: SupportsIndex
+) -> _A:
+    """A new array of x's elements in another order, in one copy: rearrange(x, "b s (h d) -> b h s d", h=8).
 
+    Parentheses split dims on the left and join axes on the right; sizes that do not follow from x are given by name. "..."
+    stands for all other dims, 1 for a dim of size 1; names and numbers that are new on the right repeat x. A list of
+    arrays is one array with a first dim. With `out`, an array of the result's shape and any strides, the elements go there, and
+    it is returned; in a pattern with an axis called out, out is the size of that axis."""
+
+@overload
+def rearrange(x: Array | Sequence[Array], pattern: str, /, *, out: _Out, **sizes: SupportsIndex) -> _Out: ...
+def _pack(arrays: Any, before: int, after: int) -> tuple[Any, list[tuple[int, ...]]]:
+    """For pack: the packed array and the packed shapes."""
+
+def parse_shape(x: Array, pattern: str) -> dict[str, int]:
+    """The sizes of x's dims by name, as a dict: parse_shape(x, "b _ h w"). Dims called _ are left out, "..." is any number of them."""
+
+@overload
+def einsum(a: _A, b: Array, pattern: str, *, out: None = None) -> _A:
+    """A product of two arrays over named axes: einsum(a, b, "b i k, b k j -> b i j").
+
+    Names are words, or letters without blanks; the pattern may also come first, as in NumPy. Axes of both that the result
+    lacks are summed; it must be a product of matrices, so axes of one array alone are kept."""
+
+@overload
+def einsum(a: str, b: _A, pattern: Array, *, out: None = None) -> _A: ...
+@overload
+def einsum(a: Any, b: Any, pattern: Any, *, out: _Out) -> _Out: ...
 def explain(dst: Array, src: Array) -> str:
     """How copy(dst, src) would be done, in one line."""
 

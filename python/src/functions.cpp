@@ -2,7 +2,6 @@
 #include "functions.h"
 
 #include <algorithm>
-#include <array>
 
 #include "convert.h"
 #include "errors.h"
@@ -25,13 +24,8 @@ void require_writable(const Array& array, const char* name) {
   if (!array.writable) fail_value(name, " is read-only");
 }
 
-void require_shape(const Array& out, const int64_t* shape, int rank) {
-  if (out.rank == rank && std::equal(shape, shape + rank, out.shape)) return;
-  const auto text = [](const int64_t* extents, int count) {
-    return nb::cast<std::string>(nb::str(to_tuple(extents, count)));
-  };
-  fail(INFINI_STATUS_BAD_TENSOR_SHAPE, "out has the shape ", text(out.shape, out.rank),
-       "; the result has ", text(shape, rank));
+bool is_aligned(const Array& array) {
+  return reinterpret_cast<uintptr_t>(array.data) % static_cast<uintptr_t>(array.itemsize) == 0;
 }
 
 // The array with its dims in another order.
@@ -87,60 +81,6 @@ nb::object transpose(nb::handle x, int64_t dim0, int64_t dim1, nb::object out) {
   std::swap(order[parse_dim(dim0, src.rank)], order[parse_dim(dim1, src.rank)]);
   reorder(src, order);
   return delivered(src, std::move(out), call);
-}
-
-// `array` as the axes (dim or -1, extent, scale) describe it: step = scale × that of the dim.
-using Axis = std::array<int64_t, 3>;
-Array walked(const Array& array, const std::vector<Axis>& axes) {
-  if (axes.size() > max_rank)
-    fail_value("the pattern has ", axes.size(), " axes; at most ", max_rank, " are possible");
-  Array walk = array;
-  walk.rank = static_cast<int>(axes.size());
-  infinicore::Strides strides;
-  int64_t reach[max_rank] = {};
-  for (int i = 0; i < walk.rank; ++i) {
-    const auto [dim, extent, scale] = axes[static_cast<size_t>(i)];
-    walk.shape[i] = extent;
-    walk.steps[i] = 0;
-    if (dim >= 0) {
-      walk.steps[i] = array.steps[parse_dim(dim, array.rank)] * scale;
-      reach[dim] += (extent - 1) * scale;
-    }
-    strides.push_back(walk.steps[i] / array.itemsize);
-  }
-  for (int dim = 0; dim < array.rank && walk.count() > 0; ++dim)
-    if (reach[dim] < 0 || reach[dim] >= array.shape[dim]) fail_value("the axes leave dim ", dim);
-  if (array.own) walk.own = array.own->as_strided({walk.shape, walk.shape + walk.rank}, strides);
-  return walk;
-}
-
-// Each of `axes` is (dim of x or -1, extent, scale, dim of the result, scale there).
-nb::object walk(nb::handle x, nb::handle axes, nb::handle shape, nb::object out) {
-  Call call;
-  const Array src = read_array(x, "x", call);
-  std::vector<Axis> from, to;
-  for (nb::handle axis : nb::borrow(axes)) {
-    const std::vector<int64_t> n = parse_numbers(axis, "axes");
-    if (n.size() != 5) fail_value("an axis is five numbers: dim, extent, scale, and where it goes");
-    from.push_back({n[0], n[1], n[2]});
-    to.push_back({n[3], n[1], n[4]});
-  }
-  const Array walked_src = walked(src, from);
-  const std::vector<int64_t> extents = parse_numbers(shape, "shape");
-  const auto rank = static_cast<int>(extents.size());
-  if (!out.is_none()) {
-    const Array dst = read_array(out, "out", call);
-    require_shape(dst, extents.data(), rank);
-    copy_arrays(walked(dst, to), walked_src, call, "out");
-    note_written(dst);
-    return out;
-  }
-  Fresh dst = make_fresh(src, extents.data(), rank, call);
-  const Array walked_dst = walked(dst.array, to);
-  if (walked_dst.count() != dst.array.count())
-    fail_value("the axes have ", walked_dst.count(), " elements, the shape ", dst.array.count());
-  copy_arrays(walked_dst, walked_src, call);
-  return dst.take();
 }
 
 // The copy that copy(dst, src) would make, prepared and not run.
@@ -206,24 +146,6 @@ struct Product {
   }
 };
 
-bool is_aligned(const Array& array) {
-  return reinterpret_cast<uintptr_t>(array.data) % static_cast<uintptr_t>(array.itemsize) == 0;
-}
-
-// Elements that lie at fractions of their size are packed first; no gemm could read them.
-Tensor operand(const Array& array, const char* name, Hold hold) {
-  if (array.rank == 0)
-    fail(INFINI_STATUS_BAD_TENSOR_SHAPE, name, " is a scalar; matmul needs at least 1 dim");
-  if (can_convert(array) && is_aligned(array)) return to_tensor(array, hold);
-  if (!array.element.known())
-    fail_type(name, " is ", array.element.name(), ", which cannot be multiplied");
-  Shape shape(array.shape, array.shape + array.rank);
-  PyTensor dense{Tensor::empty(shape, *array.element.known(), array.device)};
-  auto [y, x] = to_words(read_tensor(dense), array, hold);
-  y->copy_from(x);
-  return dense.tensor;
-}
-
 Product product_of(const Array& a, const Array& b, Hold hold) {
   Product product{operand(a, "a", hold), operand(b, "b", hold), a.rank == 1, b.rank == 1};
   if (product.row) product.a = product.a->unsqueeze(0);
@@ -286,6 +208,28 @@ nb::object matmul_fresh(const Array& a, const Array& b, double alpha, Call& call
 
 }  // namespace
 
+void require_shape(const Array& out, const int64_t* shape, int rank) {
+  if (out.rank == rank && std::equal(shape, shape + rank, out.shape)) return;
+  const auto text = [](const int64_t* extents, int count) {
+    return nb::cast<std::string>(nb::str(to_tuple(extents, count)));
+  };
+  fail(INFINI_STATUS_BAD_TENSOR_SHAPE, "out has the shape ", text(out.shape, out.rank),
+       "; the result has ", text(shape, rank));
+}
+
+Tensor operand(const Array& array, const char* name, Hold hold) {
+  if (array.rank == 0)
+    fail(INFINI_STATUS_BAD_TENSOR_SHAPE, name, " is a scalar; matmul needs at least 1 dim");
+  if (can_convert(array) && is_aligned(array)) return to_tensor(array, hold);
+  if (!array.element.known())
+    fail_type(name, " is ", array.element.name(), ", which cannot be multiplied");
+  Shape shape(array.shape, array.shape + array.rank);
+  PyTensor dense{Tensor::empty(shape, *array.element.known(), array.device)};
+  auto [y, x] = to_words(read_tensor(dense), array, hold);
+  y->copy_from(x);
+  return dense.tensor;
+}
+
 void copy_arrays(const Array& dst, const Array& src, const Call& call, const char* name) {
   require_writable(dst, name);
   if (!dst.element.same_as(src.element))
@@ -338,9 +282,6 @@ void bind_functions(nb::module_& module) {
              "alpha·a·b (+ beta·out) over any number of broadcast batch dims, for f16, bf16, f32 "
              "and f64.\n\n"
              "Any strides; the result is of a's framework, or `out`, which is then returned.");
-  module.def("_walk", &walk, "x"_a.none(), "axes"_a, "shape"_a, "out"_a = nb::none(),
-             "For rearrange: the axes (dim, extent, scale) of x, each with its dim and scale in an "
-             "array of `shape`.");
   module.def("explain", &explain, "dst"_a.none(), "src"_a.none(),
              "How copy(dst, src) would be done, in one line.");
   module.def("_plan", &plan, "dst"_a.none(), "src"_a.none(),

@@ -2,14 +2,20 @@
 #pragma once
 
 #include "array.h"
+#include "convert.h"
 
 namespace infini::python {
 
 // dst[...] = src, broadcast as NumPy does; errors call dst by `name`.
 void copy_arrays(const Array& dst, const Array& src, const Call& call, const char* name = "dst");
+void require_shape(const Array& out, const int64_t* shape, int rank);
+// An operand of a product. Elements that lie at fractions of their size are packed first; no gemm
+// could read them.
+infinicore::Tensor operand(const Array& array, const char* name, Hold hold);
 nb::object copy(nb::object dst, nb::handle src);
 nb::object matmul(nb::handle a, nb::handle b, nb::object out, double alpha, double beta);
 
 void bind_functions(nb::module_& module);
+void bind_patterns(nb::module_& module);
 
 }  // namespace infini::python

@@ -63,6 +63,7 @@ std::size_t opCacheCapacity() { return detail::op_cache_capacity(); }
 void clearOpCache() {
   detail::this_thread().rearranges.clear();
   detail::this_thread().gemms.clear();
+  detail::this_thread().patterns.clear();
 }
 
 }  // namespace infinicore::context

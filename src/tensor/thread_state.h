@@ -11,6 +11,7 @@
 #include "ops/rearrange.h"
 #include "runtime/place.h"
 #include "tensor/cache/op_cache.h"
+#include "tensor/cache/pattern_cache.h"
 
 namespace infinicore::detail {
 
@@ -32,6 +33,7 @@ struct ThreadState {
   std::unique_ptr<Recording> recording;  // null: operators run at once
   OpCache<infini::Rearrange> rearranges;
   OpCache<infini::Gemm> gemms;
+  PatternCache patterns;
 };
 
 ThreadState& this_thread();

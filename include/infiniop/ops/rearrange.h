@@ -18,6 +18,21 @@ typedef struct InfiniopDescriptor* infiniopRearrangeDescriptor_t;
 __INFINI_C INFINI_EXPORT infiniStatus_t
 infiniopCreateRearrangeDescriptor(infiniopHandle_t handle, infiniopRearrangeDescriptor_t* desc,
                                   infiniopTensorDescriptor_t dst, infiniopTensorDescriptor_t src);
+
+/* The size of an axis of a pattern that does not follow from src's shape. */
+typedef struct {
+  const char* name;
+  size_t size;
+} infiniopAxisSize_t;
+
+/* dst = src as a pattern orders it, in one copy: "b s (h d) -> b h s d". Parentheses split a dim on the left and join axes
+ * on the right, "..." is all other dims, 1 a dim of size 1, names and numbers that are new on the right repeat. dst has the
+ * shape that the pattern makes. Runs and is destroyed as any Rearrange. BAD_PARAM: the message points at the character;
+ * BAD_TENSOR_SHAPE: it tells the shape that dst should have. */
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateRearrangeFromPatternDescriptor(
+    infiniopHandle_t handle, infiniopRearrangeDescriptor_t* desc, infiniopTensorDescriptor_t dst,
+    infiniopTensorDescriptor_t src, const char* pattern, const infiniopAxisSize_t* sizes,
+    size_t count);
 __INFINI_C INFINI_EXPORT infiniStatus_t infiniopRearrange(infiniopRearrangeDescriptor_t desc,
                                                           void* dst, const void* src, void* stream);
 __INFINI_C INFINI_EXPORT infiniStatus_t
