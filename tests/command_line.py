@@ -38,6 +38,13 @@ CASES = [
     (["bench", "rearrange f32 4096x64 src=256,2", "--milliseconds", "1"], 0, "(whole lines allow 0.67)", ""),
     (["bench", "gemm f32 m=8 n=8 k=8", "--milliseconds", "1"], 0, "gemm f32 m=8 n=8 k=8", ""),
     (["check", "gemm f32 m=2 n=2 k=2 alpha=nan"], 0, "2 passed, 0 failed", ""),
+    (["reshard", "f16 4096x11008 (2x4: block,cyclic:128) -> (8: replicate,block)"], 0, "in 56 messages", ""),
+    (["reshard", "f32 64x64 (4: block,replicate) -> perm=1,0 (4: block,replicate)", "--explain"], 0, "sends     rank 3", ""),
+    (["reshard", "u8 1000 (2: block) -> (2: replicate)", "--simulate", "latency=1s", "bandwidth=100B/s"], 0,
+     "expected    6 s", ""),
+    (["reshard", "f32 64 (4: blokc) -> (4: block)"], 2, "", "at character 12"),
+    (["reshard", "f32 64 (4: block) -> (4: block)", "--simulate", "latencie=3"], 2, "", 'did you mean "latency="?'),
+    (["reshard", "f32 64 (4: block) -> (4: block)", "--rank", "4"], 2, "", "the plan has ranks 0..3"),
     # The quotes around a problem may be left out.
     (["plan", "rearrange", "f32", "2x3", "perm=1,0"], 0, "writes      24 B", ""),
     (["check", "rearrange", "f32", "2x3", "gemm", "f32", "m=2", "n=3", "k=4"], 0, "3 passed, 0 failed", ""),
@@ -120,11 +127,11 @@ def mismatch(tool, arguments, status, output, errors):
 
 def help_mismatches(tool):
     """Every help fits 80 columns, and every option that it lists is one."""
-    topics = ["devices", "plan", "check", "bench", "problems", "dtypes", "environment"]
+    topics = ["devices", "plan", "check", "bench", "reshard", "problems", "dtypes", "environment"]
     texts = {topic: run(tool, ["help", topic]).stdout for topic in topics}
     for topic, text in {**texts, "": run(tool, []).stdout}.items():
         yield from (f"help {topic}: over 80 columns: {line}" for line in text.splitlines() if len(line) > 80)
-    for command in topics[:4]:
+    for command in topics[:5]:
         options = re.findall(r"^  (--[a-z-]+)", texts[command], re.M)
         for option in options:
             # Complaints about values and about what is missing are fine.

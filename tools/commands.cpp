@@ -55,6 +55,14 @@ constexpr Option bench_options[] = {
 constexpr Option machine_options[] = {
     {"--measure", "", "measure them now, about a second, and keep them"}, json, threads};
 
+constexpr Option reshard_options[] = {{"--explain", "", "the messages of one rank"},
+                                      {"--rank", "N", "which one (0)"},
+                                      {"--simulate", "",
+                                       "the time on a network, of which latency=2us\n"
+                                       "bandwidth=10GB/s node=N inner_latency=500ns\n"
+                                       "inner_bandwidth=50GB/s memory=0 may be said"},
+                                      json};
+
 constexpr Command table[] = {
     {"devices", run_devices, "what this machine has, and for what it has not, why",
      "infini devices\n", devices_options},
@@ -96,7 +104,20 @@ What caches hold and how fast bytes move: assumed, or measured and kept in
 $XDG_CACHE_HOME/infini or ~/.cache/infini, where every process finds them.
   infini machine --measure
 )",
-     machine_options}};
+     machine_options},
+    {"reshard", run_reshard, "what moves when a tensor changes its distribution over ranks",
+     R"-(infini reshard "DTYPE SHAPE (MESH: DIMS) -> [perm=AXES] (MESH: DIMS)"...
+
+A mesh is 8, 2x4, ...; DIMS says for each dim how it is cut over the mesh:
+replicate (not at all), block, balanced, cyclic:BLOCK or sizes:A/B/C. Cut dims
+take the mesh's axes in order, or name them: block@1, cyclic:2@0+2. With perm,
+dim i of the destination is dim AXES[i] of the source. (4 ranks 8: ...) counts
+its ranks from 8. Nothing moves.
+  infini reshard "f16 64x4096 (2x4: block,cyclic:128) -> (8: replicate,block)"
+  infini reshard "f32 512x512x512 (64: block,replicate,replicate)
+                  -> (8x8: replicate,block,block)" --simulate latency=2us
+)-",
+     reshard_options}};
 
 constexpr const char* problems = R"(A problem is a line of text, in quotes or not.
 

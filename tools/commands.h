@@ -37,6 +37,7 @@ int run_plan(Arguments& arguments);
 int run_check(Arguments& arguments);
 int run_bench(Arguments& arguments);
 int run_machine(Arguments& arguments);
+int run_reshard(Arguments& arguments);
 
 // Prints the words that may stand in place of the last one of `words`, one a line. For shells.
 int complete(std::vector<std::string> words);

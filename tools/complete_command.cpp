@@ -57,7 +57,7 @@ Names behind_command(const Command& command, const Names& before, const std::str
   if (current.starts_with("-")) return option_names(command);
   for (size_t i = before.size(); i-- > 1;)
     if (before[i] == "rearrange" || before[i] == "gemm") return problem_words(before, i);
-  if (std::string(command.name) == "devices") return {};
+  if (std::string(command.name) == "devices" || std::string(command.name) == "reshard") return {};
   Names names = {"rearrange", "gemm"};
   if (std::string(command.name) == "bench")
     for (const auto& suite : suite_names()) names.push_back(suite);
