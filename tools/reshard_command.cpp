@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "harness/suggest.h"
 #include "harness/text.h"
+#include "ops/plan_picture.h"
 #include "plan/reshard/reshard_text.h"
 #include "plan/reshard/totals.h"
 #include "tools/commands.h"
-#include "tools/plan_picture.h"
 #include "tools/report.h"
 
 namespace infini::tools {
