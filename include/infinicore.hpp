@@ -8,4 +8,5 @@
 #include "infinicore/graph/graph.hpp"
 #include "infinicore/memory.hpp"
 #include "infinicore/ops.hpp"
+#include "infinicore/scalar.hpp"
 #include "infinicore/tensor.hpp"

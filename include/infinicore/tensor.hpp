@@ -1,11 +1,13 @@
 // infinicore/tensor.hpp: tensors, as values that share memory.
 //
-//   Tensor x = Tensor::zeros({2, 3}, DataType::F32, Device::cpu());
-//   Tensor t = x->permute({1, 0});     // a view: no bytes move
+//   Tensor x = Tensor::from_vector<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+//   Tensor t = x->transpose(0, 1);     // a view: no bytes move
 //   Tensor y = t->contiguous();        // a copy, since t is not row-major
+//   y->data<float>()[1];               // 4
 //
-// A Tensor is a handle: copies of it are the same tensor. All failures throw infinicore::Error, a
-// std::runtime_error whose message names the argument, its value and what was expected.
+// A Tensor is a handle, as a std::shared_ptr is: copies of it are the same tensor, and a const one always names the same
+// tensor, whose elements may be written. All failures throw infinicore::Error, a std::runtime_error whose message names
+// the argument, its value and what was expected.
 // Threads: a tensor's description is immutable, so many threads may use one tensor; they must order
 // accesses to its elements themselves.
 #pragma once
@@ -15,6 +17,7 @@
 #include <iosfwd>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +26,7 @@
 #include "dtype.hpp"
 #include "error.hpp"
 #include "memory.hpp"
+#include "scalar.hpp"
 
 namespace infinicore {
 
@@ -54,6 +58,17 @@ class INFINI_EXPORT Tensor {
                       bool pin_memory = false);
   static Tensor ones(const Shape& shape, DataType dtype, const Device& device,
                      bool pin_memory = false);
+  // `value` as a number of that type: floats are rounded, whole numbers that do not fit are refused.
+  static Tensor full(const Shape& shape, const Scalar& value, DataType dtype, const Device& device,
+                     bool pin_memory = false);
+  // A copy of `values`, in row-major order; without a shape as one dim.
+  template <class T>
+  static Tensor from_vector(const std::vector<T>& values, const Shape& shape,
+                            const Device& device = Device::cpu());
+  template <class T>
+  static Tensor from_vector(const std::vector<T>& values) {
+    return from_vector(values, {values.size()});
+  }
   // A tensor over memory that is not ours. `deleter` (optional) is called with raw_ptr when the
   // last tensor over it is gone; without one the caller keeps the memory alive.
   static Tensor from_blob(void* raw_ptr, const Shape& shape, DataType dtype, const Device& device,
@@ -68,17 +83,16 @@ class INFINI_EXPORT Tensor {
   // The same tensor, not only an equal one.
   friend bool operator==(const Tensor& a, const Tensor& b) { return a.impl_ == b.impl_; }
 
-  TensorImpl* operator->() {
+  TensorImpl* operator->() const {
     if (!impl_) detail::fail_undefined_tensor();
     return impl_.get();
   }
-  const TensorImpl* operator->() const {
-    if (!impl_) detail::fail_undefined_tensor();
-    return impl_.get();
-  }
+  TensorImpl& operator*() const { return *operator->(); }
 
  private:
   friend struct detail::TensorAccess;
+  static Tensor from_host(const void* values, Size count, const Shape& shape, DataType dtype,
+                          const Device& device);
   explicit Tensor(std::shared_ptr<TensorImpl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<TensorImpl> impl_;
 };
@@ -87,6 +101,27 @@ class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl>
  public:
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
+  // Element [0,...,0] as a T, in the memory of the tensor's device. Refused where T is another type; the bits of any type
+  // may be read as std::byte or an unsigned integer of their size.
+  template <class T>
+  T* data() {
+    require_type(can_read_as<T>(dtype_), sizeof(T));
+    return reinterpret_cast<T*>(data_);
+  }
+  template <class T>
+  const T* data() const {
+    require_type(can_read_as<T>(dtype_), sizeof(T));
+    return reinterpret_cast<const T*>(data_);
+  }
+  // The only element's value, from any device; refused where there are more, or where T cannot hold it.
+  Scalar item() const;
+  template <class T>
+  T item() const {
+    return item().to<T>();
+  }
+  // All elements in row-major order, from any device; T as for data().
+  template <class T>
+  std::vector<T> to_vector() const;
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }
   Size ndim() const { return shape_.size(); }
@@ -107,6 +142,12 @@ class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl>
 
   // Views: they share the memory and cost no copy.
   Tensor permute(const Shape& order) const;
+  Tensor transpose(Size dim0, Size dim1) const;
+  Tensor flip(Size dim) const;
+  // As Python's x[start:stop:step] in this dim: what is left out is all, negative numbers count from the end, what lies
+  // outside is cut off.
+  Tensor slice(Size dim, std::optional<Stride> start, std::optional<Stride> stop = {},
+               Stride step = 1) const;
   Tensor narrow(const std::vector<TensorSliceParams>& slices) const;
   Tensor squeeze(Size dim) const;
   Tensor unsqueeze(Size dim) const;
@@ -115,10 +156,11 @@ class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl>
   // `offset` counts elements from this tensor's first. Refused when an element would lie outside
   // the memory that the tensor was made with.
   Tensor as_strided(const Shape& shape, const Strides& strides, Stride offset = 0) const;
-  // The same elements in row-major order under another shape: a view where the strides allow it,
-  // else a copy.
+  // The same elements in row-major order under another shape. Refused where no strides say that.
   Tensor view(const Shape& shape) const;
 
+  // As view where that is possible, else a copy.
+  Tensor reshape(const Shape& shape) const;
   // Itself when it is contiguous, else a copy.
   Tensor contiguous() const;
   // Itself when it is there already, else a contiguous copy; through the host between two devices.
@@ -140,6 +182,9 @@ class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl>
   friend struct detail::TensorAccess;
   TensorImpl(Shape shape, Strides strides, DataType dtype, std::shared_ptr<Memory> memory,
              std::byte* data);
+  void require_type(bool readable, Size bytes) const;
+  // All elements to the host, dense.
+  void copy_to_host(void* to) const;
 
   Shape shape_;
   Strides strides_;
@@ -156,6 +201,30 @@ class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl>
 // The elements as nested brackets, long dims shortened; copies them to the host first.
 INFINI_EXPORT std::string toString(const Tensor& tensor);
 INFINI_EXPORT std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+
+template <class T>
+Tensor Tensor::from_vector(const std::vector<T>& values, const Shape& shape, const Device& device) {
+  if constexpr (std::is_same_v<T, bool>) {  // a std::vector of bits
+    const std::vector<std::uint8_t> bytes(values.begin(), values.end());
+    return from_host(bytes.data(), bytes.size(), shape, DataType::BOOL, device);
+  } else {
+    return from_host(values.data(), values.size(), shape, DataTypeOf<T>::value, device);
+  }
+}
+
+template <class T>
+std::vector<T> TensorImpl::to_vector() const {
+  require_type(can_read_as<T>(dtype_), sizeof(T));
+  if constexpr (std::is_same_v<T, bool>) {
+    std::vector<std::uint8_t> bytes(numel_);
+    copy_to_host(bytes.data());
+    return {bytes.begin(), bytes.end()};
+  } else {
+    std::vector<T> values(nbytes() / sizeof(T));
+    copy_to_host(values.data());
+    return values;
+  }
+}
 
 // Inline, because the library's C++ side does not know the C side's objects.
 inline infiniopTensorDescriptor_t TensorImpl::desc() const {

@@ -51,7 +51,7 @@ PyTensor view(const PyTensor& self, const nb::args& wanted) {
     shape.push_back(static_cast<size_t>(extent == -1 ? count / known : extent));
   }
   require_there(self.tensor);
-  return {self.tensor->view(shape), self.writable};
+  return {self.tensor->reshape(shape), self.writable};
 }
 
 PyTensor permute(const PyTensor& self, const nb::args& dims) {

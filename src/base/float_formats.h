@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace infini {
@@ -76,6 +77,18 @@ constexpr uint8_t f8_from_f32(float value) {
   const float rest = scaled - static_cast<float>(whole);
   const uint32_t up = rest > 0.5f || (rest == 0.5f && (whole & 1u)) ? 1u : 0u;
   return static_cast<uint8_t>(sign | (whole + up));
+}
+
+// Of the two f32 around a value the one with an odd last bit, unless it is one of them: rounding that once more to fewer
+// bits gives what rounding the value itself would have given.
+template <class Wide>
+inline float to_odd(Wide value) {
+  const float near = static_cast<float>(value);
+  const auto exact = static_cast<long double>(value), back = static_cast<long double>(near);
+  if (!(back != exact) || std::isinf(near) || std::isnan(near)) return near;
+  uint32_t bits = std::bit_cast<uint32_t>(near);
+  if ((bits & 1) == 0) bits += (back < 0 ? -back : back) < (exact < 0 ? -exact : exact) ? 1 : -1u;
+  return std::bit_cast<float>(bits);
 }
 
 }  // namespace infini

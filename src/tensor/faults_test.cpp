@@ -16,6 +16,7 @@ struct Program {
   const Strides strides{1, 4};
   const std::vector<TensorSliceParams> part{{0, 1, 2}};
   float numbers[24] = {};
+  const std::vector<float> values = std::vector<float>(24);
   const Tensor x = iota({4, 6}), other = iota({4, 6});
 
   void tensors() {
@@ -25,6 +26,9 @@ struct Program {
     t = Tensor::from_blob(numbers, rows, DataType::F32, cpu);
     t = t->permute(turned)->narrow(part)->unsqueeze(0)->squeeze(0)->contiguous();
     t = x->view(flat)->as_strided(rows, strides);
+    t = Tensor::full(rows, 7, DataType::F32, cpu)->transpose(0, 1)->reshape(rows)->flip(0);
+    t = Tensor::from_vector(values, rows)->slice(1, 0, 6, 2);
+    t->slice(0, 0, 1)->slice(1, 0, 1)->item();
     t = x->broadcast_to(batches)->to(cpu);
     Tensor(other)->copy_from(x);
     t->desc();

@@ -1,12 +1,11 @@
 // Tensors as text.
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
-#include "base/float_formats.h"
 #include "tensor/access.h"
 #include "tensor/edge.h"
+#include "tensor/elements.h"
 #include "tensor/thread_state.h"
 
 namespace infinicore {
@@ -15,42 +14,19 @@ namespace {
 // Dims longer than this are shortened to their ends, unless the tensor is small.
 constexpr Size edge = 3, small = 1000;
 
-template <class T>
-T load(const std::byte* p) {
-  T value;
-  std::memcpy(&value, p, sizeof value);
-  return value;
-}
-
-float load_f8(const std::byte* p) { return infini::f32_from_f8(load<uint8_t>(p)); }
-float load_f16(const std::byte* p) { return infini::f32_from_f16(load<uint16_t>(p)); }
-
-template <class T>
-void write_complex(std::ostream& out, T real, T imaginary) {
-  out << real << (imaginary < 0 ? "" : "+") << imaginary << "j";
-}
-
 void write_element(std::ostream& out, const std::byte* p, DataType dtype) {
-  switch (dtype) {
-    case DataType::BOOL: out << (load<uint8_t>(p) ? "true" : "false"); break;
-    case DataType::I8: out << int{load<int8_t>(p)}; break;
-    case DataType::I16: out << load<int16_t>(p); break;
-    case DataType::I32: out << load<int32_t>(p); break;
-    case DataType::I64: out << load<int64_t>(p); break;
-    case DataType::BYTE:
-    case DataType::U8: out << int{load<uint8_t>(p)}; break;
-    case DataType::U16: out << load<uint16_t>(p); break;
-    case DataType::U32: out << load<uint32_t>(p); break;
-    case DataType::U64: out << load<uint64_t>(p); break;
-    case DataType::F8: out << load_f8(p); break;
-    case DataType::F16: out << load_f16(p); break;
-    case DataType::BF16: out << infini::f32_from_bf16(load<uint16_t>(p)); break;
-    case DataType::F32: out << load<float>(p); break;
-    case DataType::F64: out << load<double>(p); break;
-    case DataType::C16: write_complex(out, load_f8(p), load_f8(p + 1)); break;
-    case DataType::C32: write_complex(out, load_f16(p), load_f16(p + 2)); break;
-    case DataType::C64: write_complex(out, load<float>(p), load<float>(p + 4)); break;
-    case DataType::C128: write_complex(out, load<double>(p), load<double>(p + 8)); break;
+  const Scalar value = detail::read_element(p, dtype);
+  if (dtype == DataType::BOOL) {
+    out << (value.to<bool>() ? "true" : "false");
+  } else if (value.kind() == Scalar::Kind::Signed) {
+    out << value.to<int64_t>();
+  } else if (value.kind() == Scalar::Kind::Unsigned) {
+    out << value.to<uint64_t>();
+  } else if (value.kind() == Scalar::Kind::Real) {
+    out << value.to<double>();
+  } else {
+    const auto z = value.to<std::complex<double>>();
+    out << z.real() << (z.imag() < 0 ? "" : "+") << z.imag() << "j";
   }
 }
 

@@ -1,12 +1,15 @@
 // Making tensors, and what they say of themselves.
 #include "infinicore/tensor.hpp"
 
+#include <cstring>
 #include <ostream>
 
 #include "infinicore/context/context.hpp"
 #include "tensor/access.h"
 #include "tensor/edge.h"
+#include "tensor/elements.h"
 #include "tensor/op/copy.h"
+#include "tensor/thread_state.h"
 
 namespace infinicore {
 namespace {
@@ -85,10 +88,27 @@ Tensor Tensor::zeros(const Shape& shape, DataType dtype, const Device& device, b
 }
 
 Tensor Tensor::ones(const Shape& shape, DataType dtype, const Device& device, bool pin_memory) {
+  return full(shape, 1, dtype, device, pin_memory);
+}
+
+Tensor Tensor::full(const Shape& shape, const Scalar& value, DataType dtype, const Device& device,
+                    bool pin_memory) {
   return detail::at_edge([&] {
     Tensor tensor = empty(shape, dtype, device, pin_memory);
-    tensor->copy_from(detail::scalar_one(dtype, device));
+    tensor->copy_from(detail::scalar_tensor(value, dtype, device));
     return tensor;
+  });
+}
+
+Tensor Tensor::from_host(const void* values, Size count, const Shape& shape, DataType dtype,
+                         const Device& device) {
+  return detail::at_edge([&] {
+    const Tensor host = empty(shape, dtype, Device::cpu());
+    require(count == host->numel(), INFINI_STATUS_BAD_TENSOR_SHAPE, "from_vector of ", count,
+            " values as shape ", detail::text(shape), ", which has ", host->numel(), " elements");
+    if (count > 0) std::memcpy(host->data(), values, host->nbytes());
+    const detail::RunNow now;  // `values` may be gone when a recording is run
+    return host->to(device);
   });
 }
 
@@ -129,6 +149,27 @@ Stride TensorImpl::stride(Size dim) const {
   require(dim < ndim(), INFINI_STATUS_BAD_PARAM, "dim is ", dim, "; the tensor has ", ndim(),
           " dims");
   return strides_[dim];
+}
+
+void TensorImpl::require_type(bool readable, Size bytes) const {
+  require(readable, INFINI_STATUS_BAD_TENSOR_DTYPE, "the elements are ", dtype_, " (",
+          element_size(), " bytes); the type that was asked for, of ", bytes, " bytes, is another");
+}
+
+void TensorImpl::copy_to_host(void* to) const {
+  return detail::at_edge([&] {
+    const detail::RunNow now;
+    const Tensor host = contiguous()->to(Device::cpu());
+    if (numel_ > 0) std::memcpy(to, host->data(), nbytes());
+  });
+}
+
+Scalar TensorImpl::item() const {
+  require(numel_ == 1, INFINI_STATUS_BAD_TENSOR_SHAPE, "item() of a tensor of shape ",
+          detail::text(shape_), ", which has ", numel_, " elements; it takes one of one");
+  std::byte element[16];
+  copy_to_host(element);
+  return detail::read_element(element, dtype_);
 }
 
 namespace detail {

@@ -176,8 +176,8 @@ TEST(Views, AsStridedStaysInsideTheMemory) {
   EXPECT_EQ(t->as_strided({0}, {1}, 99)->numel(), 0u);
 }
 
-// Law: view(shape) has the elements of contiguous(), in order; it copies only when no strides
-// exist.
+// Law: reshape(shape) has the elements of contiguous(), in order; it copies only when no strides exist, and then view
+// refuses.
 TEST(Views, ReshapeWithoutACopyWhereStridesAllowIt) {
   struct {
     Shape order, shape;
@@ -193,11 +193,19 @@ TEST(Views, ReshapeWithoutACopyWhereStridesAllowIt) {
   };
   for (const auto& [order, shape, copies] : cases) {
     const Tensor t = iota({2, 3, 4})->permute(order);
-    const Tensor v = t->view(shape);
+    const Tensor v = t->reshape(shape);
     EXPECT_EQ(v->memory() != t->memory(), copies);
+    EXPECT_EQ(status_of([&, &wanted = shape] { t->view(wanted); }),
+              copies ? INFINI_STATUS_BAD_TENSOR_STRIDES : INFINI_STATUS_SUCCESS);
     EXPECT_EQ(v->shape(), shape);
     EXPECT_EQ(elements(v), elements(t));
   }
+  const std::string message = message_of([] { iota({2, 3})->permute({1, 0})->view({6}); });
+  EXPECT_EQ(
+      message,
+      "f32 [3, 2] strides [1, 3] on cpu:0 has no view of shape [6]: the elements do not lie so; "
+      "reshape copies where it must");
+  EXPECT_EQ(status_of([] { iota({2, 3})->reshape({5}); }), INFINI_STATUS_BAD_TENSOR_SHAPE);
 }
 
 TEST(Contiguous, IgnoresDimsOfSizeOne) {

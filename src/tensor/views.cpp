@@ -69,6 +69,23 @@ std::optional<Strides> strides_for_view(const TensorImpl& tensor, const Shape& s
   return strides;
 }
 
+struct Part {
+  Stride first, count;
+};
+
+// What Python's range(extent)[start:stop:step] would be.
+Part python_slice(Stride extent, std::optional<Stride> start, std::optional<Stride> stop,
+                  Stride step) {
+  const Stride lowest = step > 0 ? 0 : -1, highest = step > 0 ? extent : extent - 1;
+  const auto inside = [&](Stride index) {
+    return std::clamp(index < 0 ? index + extent : index, lowest, highest);
+  };
+  const Stride first = start ? inside(*start) : step > 0 ? lowest : highest;
+  const Stride end = stop ? inside(*stop) : step > 0 ? highest : lowest;
+  if (step > 0) return {first, end <= first ? 0 : (end - first - 1) / step + 1};
+  return {first, end >= first ? 0 : (end - first + 1) / step + 1};
+}
+
 }  // namespace
 
 Tensor TensorImpl::permute(const Shape& order) const {
@@ -86,6 +103,36 @@ Tensor TensorImpl::permute(const Shape& order) const {
       strides[i] = strides_[order[i]];
     }
     return detail::TensorAccess::make(std::move(shape), std::move(strides), dtype_, memory_, data_);
+  });
+}
+
+Tensor TensorImpl::transpose(Size dim0, Size dim1) const {
+  return detail::at_edge([&] {
+    require(dim0 < ndim() && dim1 < ndim(), bad_param, "transpose of dims ", dim0, " and ", dim1,
+            "; the tensor has ", ndim(), " dims");
+    Shape shape = shape_;
+    Strides strides = strides_;
+    std::swap(shape[dim0], shape[dim1]);
+    std::swap(strides[dim0], strides[dim1]);
+    return detail::TensorAccess::make(std::move(shape), std::move(strides), dtype_, memory_, data_);
+  });
+}
+
+Tensor TensorImpl::flip(Size dim) const { return slice(dim, {}, {}, -1); }
+
+Tensor TensorImpl::slice(Size dim, std::optional<Stride> start, std::optional<Stride> stop,
+                         Stride step) const {
+  return detail::at_edge([&] {
+    require(dim < ndim(), bad_param, "slice of dim ", dim, "; the tensor has ", ndim(), " dims");
+    require(step != 0, bad_param, "slice of dim ", dim, " by a step of 0");
+    const Part part = python_slice(static_cast<Stride>(shape_[dim]), start, stop, step);
+    Shape shape = shape_;
+    Strides strides = strides_;
+    shape[dim] = static_cast<Size>(part.count);
+    if (numel_ > 0 && part.count > 1) strides[dim] *= step;
+    const Stride offset = numel_ > 0 && part.count > 0 ? part.first * strides_[dim] : 0;
+    std::byte* data = data_ + offset * static_cast<Stride>(element_size());
+    return detail::TensorAccess::make(std::move(shape), std::move(strides), dtype_, memory_, data);
   });
 }
 
@@ -157,9 +204,17 @@ Tensor TensorImpl::view(const Shape& shape) const {
             " elements) as ", text(shape), " (", count, " elements)");
     if (numel_ == 0)
       return detail::TensorAccess::make(shape, Strides(shape.size(), 0), dtype_, memory_, data_);
-    if (auto strides = strides_for_view(*this, shape))
-      return detail::TensorAccess::make(shape, std::move(*strides), dtype_, memory_, data_);
-    return contiguous()->view(shape);
+    auto strides = strides_for_view(*this, shape);
+    require(strides.has_value(), INFINI_STATUS_BAD_TENSOR_STRIDES, info(), " has no view of shape ",
+            text(shape), ": the elements do not lie so; reshape copies where it must");
+    return detail::TensorAccess::make(shape, std::move(*strides), dtype_, memory_, data_);
+  });
+}
+
+Tensor TensorImpl::reshape(const Shape& shape) const {
+  return detail::at_edge([&] {
+    const bool fits = numel_ == 0 || count_of(shape) != numel_ || strides_for_view(*this, shape);
+    return fits ? view(shape) : contiguous()->view(shape);
   });
 }
 

@@ -207,7 +207,7 @@ class Machine {
       case Operation::broadcast:
         op::rearrange_(see(next.y), see(next.a)->broadcast_to(next.y.shape));
         break;
-      case Operation::reshape: return see(next.a)->view({next.a.shape[0] * next.a.shape[1]});
+      case Operation::reshape: return see(next.a)->reshape({next.a.shape[0] * next.a.shape[1]});
     }
     return {};
   }

@@ -2,11 +2,10 @@
 #include "tensor/op/copy.h"
 #include "tensor/edge.h"
 
-#include <cstring>
 #include <ostream>
 
-#include "base/float_formats.h"
 #include "infinicore/ops/rearrange.hpp"
+#include "tensor/elements.h"
 #include "tensor/graph/step.h"
 #include "tensor/thread_state.h"
 
@@ -80,38 +79,17 @@ class TransferStep : public Step {
   size_t bytes_;
 };
 
-template <class Word>
-void store(std::byte* to, Word word) {
-  std::memcpy(to, &word, sizeof word);
-}
-
-void write_one(std::byte* to, DataType dtype) {
-  std::memset(to, 0, dsize(dtype));
-  switch (dtype) {
-    case DataType::F8: return store(to, infini::f8_from_f32(1));
-    case DataType::C16: return store(to, infini::f8_from_f32(1));  // real part; the other stays 0
-    case DataType::F16:
-    case DataType::C32: return store(to, infini::f16_from_f32(1));
-    case DataType::BF16: return store(to, infini::bf16_from_f32(1));
-    case DataType::F32:
-    case DataType::C64: return store(to, 1.0f);
-    case DataType::F64:
-    case DataType::C128: return store(to, 1.0);
-    default: return store(to, uint8_t{1});  // whole numbers, lowest byte first
-  }
-}
-
 }  // namespace
 
 void fill_with_zero_bytes(const Tensor& tensor) {
   record_or_run(std::make_unique<ZeroStep>(tensor));
 }
 
-Tensor scalar_one(DataType dtype, const Device& device) {
-  Tensor one = Tensor::empty({}, dtype, Device::cpu());
-  write_one(one->data(), dtype);
+Tensor scalar_tensor(const Scalar& value, DataType dtype, const Device& device) {
+  const Tensor scalar = Tensor::empty({}, dtype, Device::cpu());
+  write_element(scalar->data(), dtype, value);
   const RunNow now;
-  return one->to(device);
+  return scalar->to(device);
 }
 
 Tensor broadcast_to(const Tensor& src, const Shape& shape) {

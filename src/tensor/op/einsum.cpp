@@ -67,8 +67,8 @@ void einsum_(const Tensor& c, const Tensor& a, const Tensor& b, std::string_view
     const Tensor x = left.permute(joined(batch.a, rows.a, sums.a)),
                  y = right.permute(joined(batch.b, sums.b, columns.b)),
                  z = to.permute(joined(batch.c, rows.c, columns.c));
-    const Tensor x_matrices = x->view(as_matrices(x->shape(), batches, row_dims)),
-                 y_matrices = y->view(as_matrices(y->shape(), batches, sums.a.size()));
+    const Tensor x_matrices = x->reshape(as_matrices(x->shape(), batches, row_dims)),
+                 y_matrices = y->reshape(as_matrices(y->shape(), batches, sums.a.size()));
     const Shape z_shape = as_matrices(z->shape(), batches, row_dims);
     if (is_one_dim(*z.operator->(), batches, batches + row_dims) &&
         is_one_dim(*z.operator->(), batches + row_dims, z->ndim()))

@@ -28,10 +28,10 @@ TEST(PatternOps, TheCacheComparesEverything) {
         const Size rows = view->shape()[0] / h;
         const Tensor y = op::rearrange(view, "(h w) c -> w c h", {{"h", h}});
         EXPECT_EQ(elements(y),
-                  elements(view->view({h, rows, view->shape()[1]})->permute({1, 2, 0})));
+                  elements(view->reshape({h, rows, view->shape()[1]})->permute({1, 2, 0})));
         const Tensor z = op::rearrange(view, "(h w) c -> w c h", {{"w", h}});
         EXPECT_EQ(elements(z),
-                  elements(view->view({rows, h, view->shape()[1]})->permute({1, 2, 0})));
+                  elements(view->reshape({rows, h, view->shape()[1]})->permute({1, 2, 0})));
       }
   context::setOpCacheCapacity(0);
   EXPECT_EQ(elements(op::rearrange(x, "a b -> b a")), elements(x->permute({1, 0})));

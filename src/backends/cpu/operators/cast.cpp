@@ -1,6 +1,5 @@
 // Cast between all integer, bool and float types: one rounding to nearest even, saturation, NaN to 0.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -22,18 +21,6 @@ struct BF16 {
 struct Bool {
   uint8_t byte;
 };
-
-// Of the two f32 around a value the one with an odd last bit, unless it is one of them: rounding that once more to fewer
-// bits gives what rounding the value itself would have given.
-template <class Wide>
-float to_odd(Wide value) {
-  const float near = static_cast<float>(value);
-  const auto exact = static_cast<long double>(value), back = static_cast<long double>(near);
-  if (!(back != exact) || std::isinf(near) || std::isnan(near)) return near;
-  uint32_t bits = std::bit_cast<uint32_t>(near);
-  if ((bits & 1) == 0) bits += (back < 0 ? -back : back) < (exact < 0 ? -exact : exact) ? 1 : -1u;
-  return std::bit_cast<float>(bits);
-}
 
 float widen(F16 x) { return f32_from_f16(x.bits); }
 float widen(BF16 x) { return f32_from_bf16(x.bits); }
