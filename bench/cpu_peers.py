@@ -86,7 +86,8 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     with open(sys.argv[1]) as file:
-        rows = json.load(file)["rows"]
+        report = json.load(file)
+    rows = report["rows"]
     peers = {}
     for name, side in (("numpy", numpy_side), ("torch", torch_side)):
         try:
@@ -104,10 +105,13 @@ def main():
                 speed = row["bytes"] / seconds * 1e-9
                 ratio = speed / row["limit_gb_per_second"]
                 logs[name].append(math.log(ratio))
+                row.setdefault("peer_seconds", {})[name] = seconds
                 line += f" {speed:12.2f} {ratio:6.2f}"
             except ValueError:
                 line += f" {'-':>12} {'-':>6}"
         print(line, flush=True)
+    with open(sys.argv[1], "w") as file:
+        json.dump(report, file)
     for name, values in logs.items():
         print(f"{name}: geometric mean {math.exp(sum(values) / max(1, len(values))):.2f} of {len(values)} cases")
 

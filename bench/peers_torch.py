@@ -116,8 +116,8 @@ def main():
     arguments.add_argument("--filter", default="")
     options = arguments.parse_args()
     with open(options.results, encoding="utf-8") as file:
-        rows = json.load(file)
-    rows = rows["rows"] if isinstance(rows, dict) else rows
+        report = json.load(file)
+    rows = report["rows"] if isinstance(report, dict) else report
     if rows and rows[0]["problem"].startswith("gemm"):
         return compare_gemms([row for row in rows if options.filter in row["name"]])
     if not torch.cuda.is_available():
@@ -142,7 +142,11 @@ def main():
         limit, *peers = seconds(*bodies)
         ratios = [limit / peer for peer in peers]
         means = [mean + math.log(ratio) / len(rows) for mean, ratio in zip(means, ratios)]
+        copy_seconds = row["bytes"] / row["limit_gb_per_second"] * 1e-9
+        row["peer_seconds"] = {name: copy_seconds / ratio for name, ratio in zip(names, ratios)}
         print(f"{row['name']:36s} " + " ".join(f"{r:8.2f}" for r in [row["ratio"], *ratios]), flush=True)
+    with open(options.results, "w", encoding="utf-8") as file:
+        json.dump(report, file)
     if not options.filter:
         print(f"{'geometric mean':36s} {'':8s} " + " ".join(f"{math.exp(mean):8.2f}" for mean in means))
 

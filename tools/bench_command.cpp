@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <sstream>
 
 #include "base/error.h"
 #include "bench/gemm_bench.h"
@@ -18,6 +19,7 @@
 #include "tools/commands.h"
 #include "tools/python_peers.h"
 #include "tools/report.h"
+#include "tools/report_page.h"
 
 namespace infini::tools {
 namespace {
@@ -105,22 +107,34 @@ void print_remarks(const Rows& rows, size_t asked) {
   std::fflush(stdout);
 }
 
+// Where measurements go besides the terminal, and what they are called there.
+struct Outputs {
+  const ReportFile& file;
+  const ReportPage& page;
+  std::string asked;
+
+  void add_to_page(const std::string& report) const { page.add(asked, report); }
+};
+
 int bench_gemms(const std::vector<NamedProblem>& problems, const bench::Options& options,
-                const ReportFile& file, const std::string& peer) {
+                const Outputs& outputs, const std::string& peer) {
   bench::GemmBench bench(options);
-  const auto keep = [&](bool is_final, bool complete) {
-    file.write(
-        start_report("bench").add("complete", complete).add_json("rows", bench.rows_json()).text(),
-        is_final);
+  const ReportFile& file = outputs.file;
+  const auto report = [&](bool complete) {
+    return start_report("bench")
+        .add("complete", complete)
+        .add_json("rows", bench.rows_json())
+        .text();
   };
   const size_t done =
       measure_each(problems, [&](const NamedProblem& problem, const auto& label, auto& progress) {
         bench.measure(problem.name, problem.text, label, [&] { progress.clear(); });
-        keep(false, false);
+        file.write(report(false), false);
       });
   const bool complete = done == problems.size();
   print_remarks(bench.rows(), problems.size());
-  if (done > 0 || !file.holds_an_older_one()) keep(true, complete);
+  if (done > 0 || !file.holds_an_older_one()) file.write(report(complete), true);
+  if (done > 0) outputs.add_to_page(report(complete));
   if (complete && !peer.empty()) run_torch_peer(file.path(), false);
   return bench.all_verified() ? 0 : 1;
 }
@@ -133,15 +147,24 @@ bool peers_come_by_themselves(const std::vector<std::string>& words) {
                      [](const std::string& word) { return word.starts_with("cpu"); });
 }
 
-void run_rearrange_peer(const std::string& peer, const std::string& report,
-                        const ReportFile& file) {
-  if (peer == "cpu") {
-    const TemporaryFile copy;
-    std::ofstream(copy.path()) << report;
-    run_cpu_peers(copy.path());
-  } else if (!peer.empty()) {
+std::string read_report(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// Returns the report with the peer's times, where there is a peer.
+std::string run_rearrange_peer(const std::string& peer, const std::string& report,
+                               const ReportFile& file) {
+  if (peer.empty()) return report;
+  if (peer != "cpu") {
     run_torch_peer(file.path(), peer == "torch-compiled");
+    return read_report(file.path());
   }
+  const TemporaryFile copy;
+  std::ofstream(copy.path()) << report;
+  run_cpu_peers(copy.path());
+  return read_report(copy.path());
 }
 
 std::string report_of(const bench::Results& results, bool complete) {
@@ -153,8 +176,9 @@ std::string report_of(const bench::Results& results, bool complete) {
 }
 
 int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Options& options,
-                     const ReportFile& file, const std::string& peer) {
+                     const Outputs& outputs, const std::string& peer) {
   bench::Results results;
+  const ReportFile& file = outputs.file;
   bench::print_rearrange_header(
       options.scaling,
       static_cast<int>(Progress(static_cast<int64_t>(problems.size())).label(1).size()));
@@ -174,30 +198,33 @@ int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Opt
   }
   print_remarks(results.rows(), problems.size());
   if (done > 0 || !file.holds_an_older_one()) file.write(report_of(results, complete), true);
-  if (complete) run_rearrange_peer(peer, report_of(results, complete), file);
+  std::string report = report_of(results, complete);
+  if (complete) report = run_rearrange_peer(peer, report, file);
+  if (done > 0) outputs.add_to_page(report);
   return results.all_verified() ? 0 : 1;
 }
 
 // Every candidate of every problem: what the choice costs.
 int bench_regret(const std::vector<NamedProblem>& problems, const bench::Options& options,
-                 const ReportFile& file) {
-  bench::RegretReport report;
-  const auto keep = [&](bool is_final, bool complete) {
-    file.write(start_report("regret")
-                   .add("complete", complete)
-                   .add_json("rows", report.rows_json())
-                   .text(),
-               is_final);
+                 const Outputs& outputs) {
+  bench::RegretReport rows;
+  const auto report = [&](bool complete) {
+    return start_report("regret")
+        .add("complete", complete)
+        .add_json("rows", rows.rows_json())
+        .text();
   };
   const size_t done =
       measure_each(problems, [&](const NamedProblem& problem, const auto&, auto& progress) {
         auto row = bench::measure_regret(problem.text, options);
         progress.clear();
-        report.add(std::move(row));
-        keep(false, false);
+        rows.add(std::move(row));
+        outputs.file.write(report(false), false);
       });
-  report.print_summary();
-  if (done > 0 || !file.holds_an_older_one()) keep(true, done == problems.size());
+  rows.print_summary();
+  const std::string last = report(done == problems.size());
+  if (done > 0 || !outputs.file.holds_an_older_one()) outputs.file.write(last, true);
+  if (done > 0) outputs.add_to_page(last);
   return 0;
 }
 
@@ -245,6 +272,12 @@ Work take_work(Arguments& arguments) {
   return {words, collect(words, filter)};
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+  return all;
+}
+
 }  // namespace
 
 int run_bench(Arguments& arguments) {
@@ -253,6 +286,7 @@ int run_bench(Arguments& arguments) {
   const bench::Options options = take_options(arguments);
   const bool regret = arguments.take_flag("--regret");
   const ReportFile file(arguments);
+  const ReportPage page(arguments);
   const std::string asked = arguments.take_value("--peer", "");
   const bool torch = asked == "torch" || asked == "torch-compiled";
   require(
@@ -268,10 +302,11 @@ int run_bench(Arguments& arguments) {
   bench::watch_interrupts();
   std::printf("%s\n", machine_line().c_str());
   std::fflush(stdout);  // through a pipe, too, it stands there while the first case runs
-  if (regret) return bench_regret(problems, options, file);
+  const Outputs outputs{file, page, joined(words)};
+  if (regret) return bench_regret(problems, options, outputs);
   const std::string peer = choose_peer(asked, products, words);
-  return products ? bench_gemms(problems, options, file, peer)
-                  : bench_rearranges(problems, options, file, peer);
+  return products ? bench_gemms(problems, options, outputs, peer)
+                  : bench_rearranges(problems, options, outputs, peer);
 }
 
 }  // namespace infini::tools

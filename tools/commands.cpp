@@ -48,6 +48,7 @@ constexpr Option bench_options[] = {
     {"--scaling", "", "rearrange on the CPU: also on one thread"},
     {"--regret", "", "run every candidate that can: what does the choice cost?"},
     {"--peer", "NAME", "none; torch or torch-compiled (with --json FILE)"},
+    {"--report", "FILE", "a page with charts, added to those that are there"},
     json,
     device,
     threads};
@@ -95,6 +96,7 @@ The share behind a ratio is how far a turn usually is from it. Ctrl-C prints and
 keeps what was measured.
   infini bench cpu --json results.json
   infini bench --random 40 --op gemm
+  infini bench quick --report out.html
 )",
      bench_options},
     {"machine", run_machine, "the facts about this CPU by which kernels are chosen",
