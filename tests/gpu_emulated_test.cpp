@@ -57,6 +57,22 @@ const struct {
   bool turned;
 } shapes[] = {{"tiny", 8, 8, true}, {"copy", n, n, false}, {"large", n, n, true}};
 
+TEST_F(EmulatedGpu, AChipWithoutCodeInTheModuleIsToldSo) {
+  const Handle handle;
+  const Tensor dense({n, n}), turned({n, n}, {1, static_cast<ptrdiff_t>(n)});
+  const RearrangeOp op(handle, dense, turned);
+  infiniStatus_t status = INFINI_STATUS_SUCCESS;
+  for (int64_t call = 1; call < 9 && status == INFINI_STATUS_SUCCESS; ++call) {
+    simt_emu_fail_call(call, simtErrorNoKernelImageForDevice);
+    status = infiniopRearrange(op.desc, b_, a_, stream_);
+  }
+  simt_emu_fail_call(0, simtSuccess);
+  EXPECT_EQ(INFINI_STATUS_DEVICE_ARCHITECTURE_NOT_SUPPORTED, status);
+  EXPECT_NE(std::string(infiniGetLastErrorString()).find("built without code for this chip"),
+            std::string::npos)
+      << infiniGetLastErrorString();
+}
+
 TEST_F(EmulatedGpu, NoAsynchronousCallMakesTheHostWait) {
   const Handle handle;
   void* pinned = nullptr;
