@@ -7,6 +7,7 @@
 #include "infiniop/ops/add.h"
 #include "infiniop/ops/cast.h"
 #include "infiniop/ops/causal_softmax.h"
+#include "infiniop/ops/convert.h"
 #include "infiniop/ops/dequantize_awq.h"
 #include "infiniop/ops/gelu.h"
 #include "infiniop/ops/gemm.h"

@@ -82,6 +82,12 @@ static_assert(offsetof(infiniopGemmOptions_t, size) == 0 &&
 static_assert(offsetof(infiniopGemmScales_t, size) == 0 &&
               offsetof(infiniopGemmScales_t, alpha) == 8 &&
               offsetof(infiniopGemmScales_t, beta) == 16 && sizeof(infiniopGemmScales_t) == 24);
+static_assert(INFINIOP_CONVERT_SATURATE == 1 && INFINIOP_CONVERT_X_E5M2 == 2 &&
+              INFINIOP_CONVERT_Y_E5M2 == 4);
+static_assert(offsetof(infiniopConvertOptions_t, flags) == 8 &&
+              offsetof(infiniopConvertOptions_t, scale) == 16 &&
+              offsetof(infiniopConvertOptions_t, shift) == 24 &&
+              sizeof(infiniopConvertOptions_t) == 32);
 
 static_assert(is<const char*()>(infiniGetLastErrorString) &&
               is<const char*(Status)>(infiniStatusString));

@@ -90,6 +90,18 @@ void Tables::add_elementwise() {
          "infiniopDestroyCastDescriptor"},
         infiniopCreateCastDescriptor, infiniopGetCastWorkspaceSize, infiniopCast,
         infiniopDestroyCastDescriptor);
+  const infiniopTensorDescriptor_t t = live.tensor();
+  add_operator(
+      {"infiniopCreateConvertDescriptor", "infiniopGetConvertWorkspaceSize", "infiniopConvert",
+       "infiniopDestroyConvertDescriptor"},
+      [=](auto h, auto desc, auto tensor) {
+        return infiniopCreateConvertDescriptor(h, desc, t, tensor, nullptr, nullptr, nullptr);
+      },
+      infiniopGetConvertWorkspaceSize,
+      [this](auto desc, void* stream) {
+        return infiniopConvert(desc, nullptr, 0, y, x, nullptr, nullptr, stream);
+      },
+      infiniopDestroyConvertDescriptor);
   unary({"infiniopCreateCausalSoftmaxDescriptor", "infiniopGetCausalSoftmaxWorkspaceSize",
          "infiniopCausalSoftmax", "infiniopDestroyCausalSoftmaxDescriptor"},
         infiniopCreateCausalSoftmaxDescriptor, infiniopGetCausalSoftmaxWorkspaceSize,

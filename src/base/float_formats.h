@@ -91,4 +91,26 @@ inline float to_odd(Wide value) {
   return std::bit_cast<float>(bits);
 }
 
+// e5m2, the other format of 8 bits: an f16 without its last eight bits. Bias 15, with infinities, largest finite 57344.
+constexpr float f32_from_e5m2(uint8_t bits) {
+  return f32_from_f16(static_cast<uint16_t>(uint16_t{bits} << 8));
+}
+
+constexpr uint8_t e5m2_from_f32(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint8_t sign = static_cast<uint8_t>((bits >> 24) & 0x80u);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<uint8_t>(sign | 0x7eu | ((magnitude >> 21) & 3u));
+  if (magnitude >= 0x47700000u) return sign | 0x7cu;  // 61440 and above round to infinity
+  if (magnitude >= 0x38800000u) {                     // 2^-14 and above: normal
+    const uint32_t rounded = magnitude + 0xfffffu + ((magnitude >> 21) & 1u);
+    return static_cast<uint8_t>(sign | ((rounded - 0x38000000u) >> 21));
+  }
+  const float scaled = std::bit_cast<float>(magnitude) * 65536.0f;  // exact: units of 2^-16
+  const auto whole = static_cast<uint32_t>(scaled);
+  const float rest = scaled - static_cast<float>(whole);
+  const uint32_t up = rest > 0.5f || (rest == 0.5f && (whole & 1u)) ? 1u : 0u;
+  return static_cast<uint8_t>(sign | (whole + up));
+}
+
 }  // namespace infini

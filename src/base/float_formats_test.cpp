@@ -42,6 +42,8 @@ const Format formats[] = {
      [](float f) -> uint32_t { return bf16_from_f32(f); }},
     {"f8", 4, 3, false, [](uint32_t b) { return f32_from_f8(static_cast<uint8_t>(b)); },
      [](float f) -> uint32_t { return f8_from_f32(f); }},
+    {"e5m2", 5, 2, true, [](uint32_t b) { return f32_from_e5m2(static_cast<uint8_t>(b)); },
+     [](float f) -> uint32_t { return e5m2_from_f32(f); }},
 };
 
 class FloatFormats : public testing::TestWithParam<Format> {};

@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/thread_slot.h"
+#include "plan/convert_plan.h"
 #include "plan/disjoint.h"
 #include "runtime/registry.h"
 
@@ -97,8 +98,10 @@ void Operator::require_apart(const OperatorRun& run, int operand) const {
 
 void Operator::require_operands(const OperatorRun& run) const {
   const FunctionFacts& facts = facts_of(plan_->function);
-  for (int i = 0; i < plan_->operands; ++i) require_pointer(run.operands[i], facts.names[i]);
-  for (int i = 1; i < plan_->operands; ++i) require_apart(run, i);
+  for (int i = 0; i < plan_->operands; ++i)
+    if (!is_absent(*plan_, i)) require_pointer(run.operands[i], facts.names[i]);
+  for (int i = 1; i < plan_->operands; ++i)
+    if (!is_absent(*plan_, i)) require_apart(run, i);
 }
 
 void Operator::run_untold(const OperatorRun& run, size_t workspace_size) const {

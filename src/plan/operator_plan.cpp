@@ -27,6 +27,7 @@ constexpr FunctionFacts table[function_count] = {
     {"causal_softmax", 2, false, {"y", "x"}},
     {"rope", 5, false, {"y", "x", "pos_ids", "sin_table", "cos_table"}},
     {"random_sample", 2, false, {"result", "probs"}},
+    {"convert", 4, true, {"y", "x", "scale", "shift"}},
 };
 
 bool is_float(infiniDtype_t d) {
@@ -175,13 +176,14 @@ OperatorPlan make_map_plan(Function function, const Layout& dst, const Layout* c
   std::copy_n(sources, operands - 1, layouts + 1);
   set_dtypes(plan, layouts);
   for (int i = 0; i < operands; ++i) {
+    if (i > 0) require_broadcast(plan, dst, *layouts[i], i);
+    if (function == Function::convert) continue;
     require_dtype(plan, i, takes(function, plan.dtypes[i]),
                   function == Function::cast          ? "an integer, bool or float"
                   : takes(function, INFINI_DTYPE_I32) ? "an integer or f16, bf16, f32, f64"
                                                       : "f16, bf16, f32 or f64");
     require_dtype(plan, i, function == Function::cast || plan.dtypes[i] == plan.dtypes[0],
                   dtype_name(plan.dtypes[0]));
-    if (i > 0) require_broadcast(plan, dst, *layouts[i], i);
   }
   require_disjoint(are_disjoint(dst), facts_of(function).names[0], dst);
   if (element_count(dst) == 0) return plan;

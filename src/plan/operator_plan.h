@@ -29,8 +29,9 @@ enum class Function : int32_t {
   causal_softmax,
   rope,
   random_sample,
+  convert,  // elementwise: round(scale·x + shift) in another format, see plan/convert_plan.h
 };
-constexpr int function_count = 13;
+constexpr int function_count = 14;
 constexpr int max_operands = 5;
 
 // A row of the table of operators.
@@ -49,6 +50,15 @@ struct OperatorLoop {
   int64_t steps[max_operands];  // bytes
 };
 
+// What a conversion does besides moving.
+struct Conversion {
+  bool e5m2[2] = {};  // y, x: F8 is e5m2, else e4m3
+  bool saturates =
+      false;  // beyond the largest finite number of y: that number, else infinity (e4m3: NaN)
+  bool along[2] = {};  // scale, shift: read from memory; else the numbers below
+  double scale = 1, shift = 0;
+};
+
 struct OperatorPlan {
   Function function = Function::add;
   int operands = 0;
@@ -64,6 +74,7 @@ struct OperatorPlan {
   // rope: a row is the pairs of one head; element i of a pair lies pair_steps behind it, for y and x.
   int64_t pair_steps[2] = {};
   int64_t table_rows = 0, table_steps[2] = {};  // of sin and cos
+  Conversion conversion;
 };
 
 // The number of rows: the product of the extents.

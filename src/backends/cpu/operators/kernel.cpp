@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "backends/cpu/backend.h"
+#include "backends/cpu/convert/convert.h"
 #include "backends/cpu/operators/rows.h"
 #include "backends/cpu/runtime/parallel.h"
 #include "backends/cpu/runtime/stream.h"
@@ -108,8 +109,9 @@ class Rows final : public OperatorKernel {
 
 }  // namespace
 
-std::unique_ptr<OperatorKernel> make_operator(infini::Device&, const OperatorPlan& plan,
+std::unique_ptr<OperatorKernel> make_operator(infini::Device& device, const OperatorPlan& plan,
                                               const Choice&) {
+  if (plan.function == Function::convert) return make_convert(device, plan);
   require(plan.function != Function::random_sample || plan.length <= INT32_MAX,
           INFINI_STATUS_NOT_IMPLEMENTED, "random_sample: probs has ", plan.length,
           " logits; at most 2^31 - 1 are sampled from");

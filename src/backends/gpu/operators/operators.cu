@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/gpu/operators/cast.cuh"
+#include "backends/gpu/operators/convert.cuh"
 #include "backends/gpu/operators/sample.cuh"
 #include "backends/gpu/runtime/check.h"
 #include "backends/gpu/runtime/device.h"
@@ -50,6 +51,7 @@ struct Kernels {
 Kernels kernels_of(const OperatorPlan& plan) {
   switch (plan.function) {
     case Function::cast: return {kernel_address(cast_elements), nullptr, 1};
+    case Function::convert: return {kernel_address(convert_elements), nullptr, 1};
     case Function::causal_softmax:
       return with_float(plan.dtypes[0], [](auto x) {
         using T = decltype(x);
@@ -149,6 +151,11 @@ class GpuOperator final : public OperatorKernel {
                             device.facts().early_launch)),
         may_be_vectors_(kernels_.vectors != nullptr && lie_together(plan)) {
     std::copy_n(plan.offsets, max_operands, offsets_);
+    if (plan.function != Function::convert) return;
+    const Conversion& c = plan.conversion;
+    numbers_ = {format_in(plan, 0), format_in(plan, 1),       false,   computes(c),
+                c.saturates,        {c.along[0], c.along[1]}, c.scale, c.shift};
+    numbers_.wide = is_wide(numbers_.x) || is_wide(numbers_.y);
   }
   const char* candidate() const override { return "rows"; }
   std::string schedule() const override {
@@ -160,6 +167,7 @@ class GpuOperator final : public OperatorKernel {
     const Stream stream = device_.live(run.stream);
     RowPointers base{};
     for (int i = 0; i < split_.nest.operands; ++i) {
+      if (is_absent(i)) continue;
       require_reachable(device_, run.operands[i], "an operand");
       base.at[i] = static_cast<char*>(run.operands[i]) + offsets_[i];
     }
@@ -168,6 +176,10 @@ class GpuOperator final : public OperatorKernel {
   }
 
  private:
+  bool is_absent(int operand) const {
+    return split_.nest.function == Function::convert && operand >= 2 &&
+           !numbers_.along[operand - 2];
+  }
   // Operands of which every row has one element: positions, drawn tokens.
   bool is_single(int operand) const {
     const Function function = split_.nest.function;
@@ -231,7 +243,7 @@ class GpuOperator final : public OperatorKernel {
     const auto count = static_cast<uint32_t>(in_vectors ? kernels_.count : 1);
     const FastDivisor per_row = make_fast_divisor(nest.length / count);
     const uint32_t units = nest.rows * per_row.divisor;
-    const void* arguments[] = {&nest, &base, &per_row, &units};
+    const void* arguments[] = {&nest, &base, &per_row, &units, &numbers_};
     start(kernel, std::min(ceil_div(int64_t{units}, operator_threads), most_blocks), arguments,
           stream);
   }
@@ -250,6 +262,7 @@ class GpuOperator final : public OperatorKernel {
   ReadyKernel single_, vectors_;
   bool may_be_vectors_;
   int64_t offsets_[max_operands];
+  ConvertNumbers numbers_{};  // of convert alone
 };
 
 }  // namespace

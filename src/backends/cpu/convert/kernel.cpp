@@ -1,0 +1,296 @@
+// Convert on the CPU: every thread brings blocks together, converts them in its first cache and puts them into y.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/backend.h"
+#include "backends/cpu/convert/convert.h"
+#include "backends/cpu/convert/lanes.h"
+#include "backends/cpu/convert/schedule.h"
+#include "backends/cpu/rearrange/copy_bytes.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
+#include "backends/cpu/rearrange/schedule.h"
+#include "backends/cpu/runtime/parallel.h"
+#include "backends/cpu/runtime/stream.h"
+#include "base/checked.h"
+#include "base/dtype.h"
+#include "base/error.h"
+
+namespace infini::cpu {
+namespace {
+
+constexpr int64_t chunk = 512;  // elements that are computed at once
+constexpr int64_t bytes_per_thread = 128 << 10;
+constexpr int64_t least_line = 32;  // elements of one scale; shorter lines take theirs from a table
+constexpr int64_t least_streamed = 128;  // bytes of a run that goes past the caches
+constexpr unsigned most_ragged = 4;
+
+// What one thread needs besides its stack frame.
+struct Buffers {
+  alignas(64) char x[convert_block_elements * 8];
+  alignas(64) char y[convert_block_elements * 8];
+  alignas(64) float tables[2][convert_block_elements];
+  alignas(64) double work[chunk];
+  alignas(64) double wide_tables[2][chunk];
+};
+
+// scale and shift of a line of elements: one number each, or one for each element.
+struct Numbers {
+  const void* of[2];  // one number wherever it lies, or a table of ours
+  int steps[2];
+  double constants[2];  // where `of` is null
+};
+
+// Blocks of one shape: the kernels that bring them together and apart; null where they lie together.
+struct Shape {
+  ConvertBlock block;
+  std::shared_ptr<RearrangeKernel> gather, scatter;
+};
+
+bool moves_nothing(const RearrangePlan& plan) { return plan.depth == 0; }
+
+class Convert final : public OperatorKernel {
+ public:
+  Convert(infini::Device& device, const OperatorPlan& plan)
+      : plan_(plan),
+        lanes_(convert_lanes(isa())),
+        schedule_(make_convert_schedule(
+            plan, current_policy().streamed_bytes * std::max(1, current_policy().threads))),
+        ragged_(ragged_sides(schedule_)),
+        wide_(is_wide(format_in(plan, 0)) || is_wide(format_in(plan, 1))) {
+    require(ragged_.size() <= most_ragged, INFINI_STATUS_INTERNAL_ERROR,
+            "convert: ", ragged_.size(), " sides are cut");
+    for (unsigned shape = 0; shape < 1u << ragged_.size(); ++shape) {
+      Shape made{block_of_shape(schedule_, ragged_, shape), nullptr, nullptr};
+      const auto gather = gather_plan(schedule_, made.block, plan.dtypes[1]),
+                 scatter = scatter_plan(schedule_, made.block, plan.dtypes[0]);
+      if (!moves_nothing(gather)) made.gather = make_rearrange(device, gather, {});
+      if (!moves_nothing(scatter)) made.scatter = make_rearrange(device, scatter, {});
+      runs_.push_back(scatter.atom_bytes);
+      shapes_.push_back(std::move(made));
+    }
+    const int64_t bytes =
+        saturating_mul(dtype_bytes(plan.dtypes[0]) + dtype_bytes(plan.dtypes[1]),
+                       saturating_mul(schedule_.blocks, shapes_[0].block.elements));
+    threads_ = static_cast<int>(std::clamp<int64_t>(bytes / bytes_per_thread, 1, 1024));
+  }
+
+  const char* candidate() const override { return "blocks"; }
+  std::string schedule() const override {
+    return to_string(schedule_) + (shapes_[0].gather ? ", gathered" : "") +
+           (wide_ ? ", in f64, " : ", in f32, ") + isa_name(isa()) + ", at most " +
+           std::to_string(threads_) + " threads";
+  }
+
+  void run(const OperatorRun& run) const override {
+    if (run.stream != nullptr) [[unlikely]] {
+      if (const auto recording = capture_of(run.stream)) {
+        recording->add([self = shared_from_this(), this, run] { execute(run); });
+        return;
+      }
+    }
+    execute(run);
+  }
+
+ private:
+  void execute(const OperatorRun& run) const {
+    const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
+    parallel_for(schedule_.blocks, static_cast<int>(std::min<int64_t>(threads, schedule_.blocks)),
+                 [&](int64_t begin, int64_t end) {
+                   Buffers buffers;
+                   for (int64_t block = begin; block < end; ++block) run_block(run, block, buffers);
+                   if (schedule_.streams) streaming_fence();
+                 });
+  }
+
+  void run_block(const OperatorRun& run, int64_t number, Buffers& buffers) const {
+    char* at[4];
+    for (int k = 0; k < 4; ++k) at[k] = static_cast<char*>(run.operands[k]) + plan_.offsets[k];
+    unsigned shape = 0;
+    for (size_t i = schedule_.sides.size(), r = ragged_.size(); i-- > 0;) {
+      const auto& side = schedule_.sides[i];
+      const int64_t index = number % side.blocks();
+      number /= side.blocks();
+      for (int k = 0; k < 4; ++k) at[k] += index * side.block * side.steps[k];
+      if (r > 0 && ragged_[r - 1] == static_cast<int>(i)) {
+        --r;
+        if (index == side.blocks() - 1) shape |= 1u << r;
+      }
+    }
+    const Shape& blocks = shapes_[shape];
+    const char* x = at[1];
+    if (blocks.gather) {
+      blocks.gather->run(buffers.x, x, nullptr);
+      x = buffers.x;
+    }
+    const bool direct = !blocks.scatter && !schedule_.streams;
+    convert_block(blocks.block, direct ? at[0] : buffers.y, x, at, buffers);
+    if (direct) return;
+    if (schedule_.streams && runs_[shape] >= least_streamed)
+      stream_runs(blocks.block, at[0], buffers.y, runs_[shape]);
+    else if (blocks.scatter)
+      blocks.scatter->run(at[0], buffers.y, nullptr);
+    else
+      std::memcpy(at[0], buffers.y, static_cast<size_t>(runs_[shape]));
+  }
+
+  size_t y_bytes() const { return static_cast<size_t>(dtype_bytes(plan_.dtypes[0])); }
+
+  // Puts a block's runs into y past the caches.
+  void stream_runs(const ConvertBlock& block, char* y, const char* from, int64_t run) const {
+    const auto& sides = schedule_.sides;
+    // The sides inside a run lie together; those outside are counted.
+    size_t outer = sides.size();
+    for (int64_t bytes = static_cast<int64_t>(y_bytes()); outer > 0 && bytes < run;)
+      bytes *= block.extents[--outer];
+    int64_t index[max_rank + 1] = {};
+    for (const char* const end = from + block.elements * static_cast<int64_t>(y_bytes());;) {
+      copy_streamed(y, from, run);
+      from += run;
+      if (from == end) return;
+      for (size_t i = outer; i-- > 0;) {
+        y += sides[i].steps[0];
+        if (++index[i] < block.extents[i]) break;
+        y -= index[i] * sides[i].steps[0];
+        index[i] = 0;
+      }
+    }
+  }
+
+  // The elements of a block, which lie together in x, into y.
+  void convert_block(const ConvertBlock& block, char* y, const char* x, char* const* at,
+                     Buffers& buffers) const {
+    Numbers numbers = one_for_all(at);
+    const int axis = schedule_.axis;
+    if (axis < 0 || block.extents[static_cast<size_t>(axis)] == 1)
+      return convert_line(y, x, block.elements, numbers, buffers);
+    int64_t line = 1;
+    for (size_t i = static_cast<size_t>(axis) + 1; i < block.extents.size(); ++i)
+      line *= block.extents[i];
+    const auto& side = schedule_.sides[static_cast<size_t>(axis)];
+    const int64_t extent = block.extents[static_cast<size_t>(axis)];
+    if (line < least_line) {
+      for (int k = 0; k < 2; ++k)
+        if (numbers.of[k] != nullptr && side.steps[2 + k] != 0) {
+          fill(buffers.tables[k], at[2 + k], side.steps[2 + k], extent, line, block.elements);
+          numbers.of[k] = buffers.tables[k];
+          numbers.steps[k] = 1;
+        }
+      return convert_line(y, x, block.elements, numbers, buffers);
+    }
+    const int64_t to = line * static_cast<int64_t>(y_bytes()),
+                  from = line * dtype_bytes(plan_.dtypes[1]);
+    for (int64_t i = 0, lines = block.elements / line; i < lines; ++i) {
+      for (int k = 0; k < 2; ++k)
+        if (numbers.of[k] != nullptr) numbers.of[k] = at[2 + k] + i % extent * side.steps[2 + k];
+      convert_line(y + i * to, x + i * from, line, numbers, buffers);
+    }
+  }
+
+  // Each number `line` times, and all of them again until the table is full.
+  static void fill(float* table, const char* from, int64_t step, int64_t extent, int64_t line,
+                   int64_t elements) {
+    const int64_t period = extent * line;
+    for (int64_t i = 0; i < extent; ++i) {
+      float number;
+      std::memcpy(&number, from + i * step, sizeof number);
+      std::fill_n(table + i * line, line, number);
+    }
+    for (int64_t done = period; done < elements;) {
+      const int64_t more = std::min(done, elements - done);
+      std::memcpy(table + done, table, static_cast<size_t>(more) * sizeof(float));
+      done += more;
+    }
+  }
+
+  static const float* tables(const Numbers& numbers, int k) {
+    return static_cast<const float*>(numbers.of[k]);
+  }
+
+  Numbers one_for_all(char* const* at) const {
+    Numbers numbers{};
+    const Conversion& c = plan_.conversion;
+    numbers.constants[0] = c.scale;
+    numbers.constants[1] = c.shift;
+    for (int k = 0; k < 2; ++k)
+      if (c.along[k]) numbers.of[k] = at[2 + k];
+    return numbers;
+  }
+
+  void convert_line(char* y, const char* x, int64_t count, const Numbers& numbers,
+                    Buffers& buffers) const {
+    const int64_t x_bytes = dtype_bytes(plan_.dtypes[1]), to = static_cast<int64_t>(y_bytes());
+    for (int64_t i = 0; i < count; i += chunk) {
+      const int64_t now = std::min(chunk, count - i);
+      if (wide_)
+        convert_wide(y + i * to, x + i * x_bytes, i, now, numbers, buffers);
+      else
+        convert_narrow(y + i * to, x + i * x_bytes, i, now, numbers, buffers);
+    }
+  }
+
+  void convert_narrow(char* y, const char* x, int64_t first, int64_t count, const Numbers& numbers,
+                      Buffers& buffers) const {
+    const Format from = format_in(plan_, 1), to = format_in(plan_, 0);
+    const bool scales = computes(plan_.conversion), saturates = plan_.conversion.saturates;
+    auto* const work = reinterpret_cast<float*>(buffers.work);
+    // f32 that are not computed with, and f32 that are the result, need no stop in between.
+    if (from == Format::f32 && !scales)
+      return lanes_.narrow[static_cast<int>(to)](y, reinterpret_cast<const float*>(x), saturates,
+                                                 count);
+    const bool last =
+        to == Format::f32 && !saturates && reinterpret_cast<uintptr_t>(y) % alignof(float) == 0;
+    float* const f = last ? reinterpret_cast<float*>(y) : work;
+    lanes_.widen[static_cast<int>(from)](f, x, count);
+    if (scales) {
+      float one[2];
+      const float* of[2];
+      for (int k = 0; k < 2; ++k) {
+        one[k] = static_cast<float>(numbers.constants[k]);
+        if (numbers.of[k] != nullptr) std::memcpy(&one[k], numbers.of[k], sizeof(float));
+        of[k] = numbers.steps[k] == 0 ? &one[k] : tables(numbers, k) + first;
+      }
+      lanes_.scale(f, of[0], numbers.steps[0], of[1], numbers.steps[1], count);
+    }
+    if (!last) lanes_.narrow[static_cast<int>(to)](y, f, saturates, count);
+  }
+
+  void convert_wide(char* y, const char* x, int64_t first, int64_t count, const Numbers& numbers,
+                    Buffers& buffers) const {
+    lanes_.widen_wide[static_cast<int>(format_in(plan_, 1))](buffers.work, x, count);
+    if (computes(plan_.conversion)) {
+      const double* of[2];
+      for (int k = 0; k < 2; ++k) {
+        double* const table = buffers.wide_tables[k];
+        table[0] = numbers.constants[k];
+        if (numbers.of[k] != nullptr && numbers.steps[k] == 0) {
+          float one;
+          std::memcpy(&one, numbers.of[k], sizeof one);
+          table[0] = one;
+        } else if (numbers.of[k] != nullptr) {
+          std::copy_n(tables(numbers, k) + first, count, table);
+        }
+        of[k] = table;
+      }
+      lanes_.scale_wide(buffers.work, of[0], numbers.steps[0], of[1], numbers.steps[1], count);
+    }
+    lanes_.narrow_wide[static_cast<int>(format_in(plan_, 0))](y, buffers.work,
+                                                              plan_.conversion.saturates, count);
+  }
+
+  OperatorPlan plan_;
+  const ConvertLanes& lanes_;
+  ConvertSchedule schedule_;
+  std::vector<int> ragged_;
+  bool wide_;
+  std::vector<Shape> shapes_;
+  std::vector<int64_t> runs_;  // of each shape: bytes that lie together in y
+  int threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<OperatorKernel> make_convert(infini::Device& device, const OperatorPlan& plan) {
+  return std::make_unique<Convert>(device, plan);
+}
+
+}  // namespace infini::cpu

@@ -1,0 +1,34 @@
+// Conversions of short contiguous arrays between any format and f32 or f64, one table for each instruction set.
+// Arrays may begin at any address and do not overlap, unless they are the same.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/machine/isa.h"
+#include "plan/convert_plan.h"
+
+namespace infini::cpu {
+
+struct ConvertLanes {
+  using Widen = void (*)(float* out, const void* in, int64_t count);
+  using Narrow = void (*)(void* out, const float* in, bool saturates, int64_t count);
+  using WidenWide = void (*)(double* out, const void* in, int64_t count);
+  using NarrowWide = void (*)(void* out, const double* in, bool saturates, int64_t count);
+
+  // By Format; the first two only of formats whose numbers are all f32 (else null). Widening is exact; narrowing rounds once, to
+  // nearest even. Integers are saturated and NaN becomes 0.
+  Widen widen[format_count];
+  Narrow narrow[format_count];
+  WidenWide widen_wide[format_count];
+  NarrowWide narrow_wide[format_count];
+  // x = x·a + b, rounded once. `steps` of a and b: 0 or 1.
+  void (*scale)(float* x, const float* a, int a_step, const float* b, int b_step, int64_t count);
+  void (*scale_wide)(double* x, const double* a, int a_step, const double* b, int b_step,
+                     int64_t count);
+};
+
+const ConvertLanes& convert_lanes(Isa isa);
+const ConvertLanes& convert_lanes_avx512();
+const ConvertLanes& convert_lanes_avx2();
+
+}  // namespace infini::cpu
