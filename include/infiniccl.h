@@ -10,7 +10,7 @@
 
 #include "infinicore.h"
 #include "infinirt.h"
-
+/* How the ranks' elements become one. */
 typedef enum {
   INFINICCL_SUM = 0,
   INFINICCL_PROD = 1,
@@ -18,14 +18,14 @@ typedef enum {
   INFINICCL_MIN = 3,
   INFINICCL_AVG = 4
 } infinicclReduceOp_t;
-
+/* What one rank makes and all others are given, so that they find one another. */
 #define INFINICCL_UNIQUE_ID_BYTES 128
-typedef struct {
+typedef struct { /* The same as a value. */
   char internal[INFINICCL_UNIQUE_ID_BYTES];
 } infinicclUniqueId_t;
 
 struct InfinicclComm;
-typedef struct InfinicclComm* infinicclComm_t;
+typedef struct InfinicclComm* infinicclComm_t; /* one rank's end of a communicator */
 
 /* Communicators of `ndevice` devices of this process, comms[i] for rank i on device_ids[i]. */
 __INFINI_C INFINI_EXPORT infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type,
@@ -38,7 +38,7 @@ __INFINI_C INFINI_EXPORT infiniStatus_t infinicclCommInitRank(infinicclComm_t* c
                                                               infinicclUniqueId_t id, int rank);
 /* NULL is harmless. */
 __INFINI_C INFINI_EXPORT infiniStatus_t infinicclCommDestroy(infinicclComm_t comm);
-
+/* Calls between the two are one: none of them may wait for a later one. */
 __INFINI_C INFINI_EXPORT infiniStatus_t infinicclGroupStart(infinicclComm_t comm);
 __INFINI_C INFINI_EXPORT infiniStatus_t infinicclGroupEnd(infinicclComm_t comm);
 

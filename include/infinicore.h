@@ -17,7 +17,7 @@
 #define INFINI_VERSION_MAJOR 0
 #define INFINI_VERSION_MINOR 1
 #define INFINI_VERSION_PATCH 0
-
+/* What is visible outside of the library. */
 #if defined(_WIN32)
 #define INFINI_EXPORT __declspec(dllexport)
 #else
@@ -28,13 +28,13 @@
 #ifndef __export
 #define __export INFINI_EXPORT
 #endif
-
+/* A function of the C ABI, also where the header is read as C++. */
 #ifdef __cplusplus
 #define __INFINI_C extern "C"
 #else
 #define __INFINI_C extern
 #endif
-
+/* What every function returns. */
 typedef enum {
   INFINI_STATUS_SUCCESS = 0,
   INFINI_STATUS_INTERNAL_ERROR = 1,
@@ -51,7 +51,7 @@ typedef enum {
   INFINI_STATUS_INSUFFICIENT_WORKSPACE = 13,
   INFINI_STATUS_OUT_OF_MEMORY = 14 /* of the host or of a device */
 } infiniStatus_t;
-
+/* Kinds of devices. */
 typedef enum {
   INFINI_DEVICE_CPU = 0,
   INFINI_DEVICE_NVIDIA = 1,
@@ -66,7 +66,7 @@ typedef enum {
   INFINI_DEVICE_ALI = 10,
   INFINI_DEVICE_TYPE_COUNT = 11
 } infiniDevice_t;
-
+/* Element types: their letter and their bits. F8 is e4m3; complex ones count both parts. */
 typedef enum {
   INFINI_DTYPE_INVALID = 0,
   INFINI_DTYPE_BYTE = 1,

@@ -11,28 +11,28 @@
 #define INFINIRT_H
 
 #include "infinicore.h"
-
+/* Opaque; NULL as a stream is the device's default one. */
 typedef void* infinirtStream_t;
 typedef void* infinirtEvent_t;
 typedef void* infinirtGraph_t;
 typedef void* infinirtGraphNode_t;
 typedef void* infinirtGraphExec_t;
-
+/* From where to where: host (H) and device (D). */
 typedef enum {
   INFINIRT_MEMCPY_H2H = 0,
   INFINIRT_MEMCPY_H2D = 1,
   INFINIRT_MEMCPY_D2H = 2,
   INFINIRT_MEMCPY_D2D = 3
 } infinirtMemcpyKind_t;
-
+/* Whether the work before an event is done. */
 typedef enum { INFINIRT_EVENT_COMPLETE = 0, INFINIRT_EVENT_NOT_READY = 1 } infinirtEventStatus_t;
-
+/* Bits for infinirtEventCreateWithFlags. */
 typedef enum {
   INFINIRT_EVENT_DEFAULT = 0x0,
   INFINIRT_EVENT_DISABLE_TIMING = 0x1,
   INFINIRT_EVENT_BLOCKING_SYNC = 0x2
 } infinirtEventFlags_t;
-
+/* What other calls may do while a stream is being captured; CUDA's meanings. */
 typedef enum {
   INFINIRT_STREAM_CAPTURE_MODE_GLOBAL = 0,
   INFINIRT_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
@@ -57,7 +57,7 @@ typedef enum {
   INFINIRT_RESOURCE_FIELD_KERNEL_TIME_RATIO = 8,
   INFINIRT_RESOURCE_FIELD_COMMUNICATION = 16
 } infinirtResourceField_t;
-
+/* What a device is doing; valid_fields says which numbers are known, estimated_fields which of them are guesses. */
 typedef struct {
   infiniDevice_t device_type;
   int device_id;

@@ -76,10 +76,19 @@ look_for() {
 # goes on; the package is then not built and its test says so.
 python_environment() {
   [ -x "$1/bin/python" ] || "$(system_python)" -m venv "$1" || return 0
+  documents_environment "$1"
   "$1/bin/python" -c 'import nanobind' 2>/dev/null && return 0
   say "Installing from PyPI into $1: nanobind numpy pytest ml_dtypes"
   "$1/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 nanobind numpy pytest ml_dtypes ||
     echo "PyPI is out of reach: the Python package is left out"
+}
+
+# documents_environment FOLDER: what the documents' site is built with; without it its test says so.
+documents_environment() {
+  "$1/bin/python" -c 'import material' 2>/dev/null && return 0
+  say "Installing from PyPI into $1: mkdocs-material"
+  "$1/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 mkdocs-material ||
+    echo "PyPI is out of reach: the documents' site is left out"
 }
 
 # progress PRESET: reads ninja's lines and says now and then how far it is; nothing where there is nothing to do.

@@ -12,8 +12,8 @@ namespace infinicore {
 // A plain value; naming a device does not open it.
 class INFINI_EXPORT Device {
  public:
-  using Index = std::size_t;
-  enum class Type {
+  using Index = std::size_t;  // which one of its kind
+  enum class Type {           // Kinds, with the numbers of the C API.
     CPU = INFINI_DEVICE_CPU,
     NVIDIA = INFINI_DEVICE_NVIDIA,
     CAMBRICON = INFINI_DEVICE_CAMBRICON,
@@ -27,17 +27,17 @@ class INFINI_EXPORT Device {
     ALI = INFINI_DEVICE_ALI,
     COUNT = INFINI_DEVICE_TYPE_COUNT,
   };
-
+  // The first of a kind, or another; without any, the CPU.
   Device(Type type = Type::CPU, Index index = 0) : type_(type), index_(index) {}
   static Device cpu() { return {}; }
-
+  // Its parts.
   Type getType() const { return type_; }
   Index getIndex() const { return index_; }
   // "nvidia:0"
   std::string toString() const;
   // "nvidia"
   static std::string toString(Type type);
-
+  // The same kind and number.
   friend bool operator==(const Device& a, const Device& b) {
     return a.type_ == b.type_ && a.index_ == b.index_;
   }
@@ -47,7 +47,7 @@ class INFINI_EXPORT Device {
   Type type_;
   Index index_;
 };
-
+// As toString.
 INFINI_EXPORT std::ostream& operator<<(std::ostream& out, const Device& device);
 
 }  // namespace infinicore

@@ -8,7 +8,7 @@
 #include "../infinicore.h"
 
 namespace infinicore {
-
+// Element types: their letter and their bits. F8 is e4m3; complex ones count both parts.
 enum class DataType {
   BYTE = INFINI_DTYPE_BYTE,
   BOOL = INFINI_DTYPE_BOOL,

@@ -28,7 +28,7 @@ class INFINI_EXPORT Memory {
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
-
+  // Where it is.
   std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }
   Device device() const;
@@ -36,7 +36,7 @@ class INFINI_EXPORT Memory {
   bool is_pooled() const { return pool_ != nullptr; }
   // Page-locked host memory, which devices copy to and from faster.
   bool is_pinned() const;
-
+  // For the library's own use.
   infini::Place& place() const { return *place_; }
   // To be called when work on another stream than the one it was made for touches this memory: it
   // then returns to the pool only after the device has been idle.

@@ -12,7 +12,7 @@
 #include "tensor.hpp"
 
 namespace infinicore {
-
+// A size by name, {"h", 8}.
 struct AxisSize {
   std::string_view name;
   Size size;

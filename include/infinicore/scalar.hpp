@@ -18,6 +18,7 @@ namespace infinicore {
 template <class T>
 struct DataTypeOf;
 // clang-format off
+// The types that C++ has.
 template <> struct DataTypeOf<std::byte> { static constexpr DataType value = DataType::BYTE; };
 template <> struct DataTypeOf<bool> { static constexpr DataType value = DataType::BOOL; };
 template <> struct DataTypeOf<std::int8_t> { static constexpr DataType value = DataType::I8; };
@@ -48,8 +49,10 @@ bool can_read_as(DataType dtype) {
 // A whole, real or complex number, exactly as it was given.
 class Scalar {
  public:
+  // What it was given as.
   enum class Kind { Signed, Unsigned, Real, Complex };
 
+  // From any number of C++.
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
   Scalar(T value) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -63,12 +66,14 @@ class Scalar {
       unsigned_ = value;
     }
   }
+  // From a complex one.
   template <class T>
   Scalar(const std::complex<T>& value)
       : kind_(Kind::Complex),
         real_(static_cast<double>(value.real())),
         imaginary_(static_cast<double>(value.imag())) {}
 
+  // What it was given as.
   Kind kind() const { return kind_; }
   // As static_cast would convert it (bool: whether it is not 0); refused where T's range does not hold it.
   template <class T>

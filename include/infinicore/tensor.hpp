@@ -30,8 +30,10 @@
 
 namespace infinicore {
 
+// Sizes and strides of dims, outermost first.
 using Size = std::size_t;
 using Stride = std::ptrdiff_t;  // in elements
+// One for each dim.
 using Shape = std::vector<Size>;
 using Strides = std::vector<Stride>;
 
@@ -79,10 +81,12 @@ class INFINI_EXPORT Tensor {
                                   Memory::Deleter deleter = {});
 
   Tensor() = default;  // no tensor: using it throws
+  // Whether it names a tensor.
   explicit operator bool() const { return impl_ != nullptr; }
   // The same tensor, not only an equal one.
   friend bool operator==(const Tensor& a, const Tensor& b) { return a.impl_ == b.impl_; }
 
+  // Its members; throws when it names none.
   TensorImpl* operator->() const {
     if (!impl_) detail::fail_undefined_tensor();
     return impl_.get();
@@ -97,8 +101,10 @@ class INFINI_EXPORT Tensor {
   std::shared_ptr<TensorImpl> impl_;
 };
 
+// What a Tensor names: dtype, shape and strides over shared memory. Reached by Tensor's ->, never made by itself.
 class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl> {
  public:
+  // Element [0,...,0], in the memory of the tensor's device.
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
   // Element [0,...,0] as a T, in the memory of the tensor's device. Refused where T is another type; the bits of any type
@@ -122,6 +128,7 @@ class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl>
   // All elements in row-major order, from any device; T as for data().
   template <class T>
   std::vector<T> to_vector() const;
+  // Facts, which never change.
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }
   Size ndim() const { return shape_.size(); }

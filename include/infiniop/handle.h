@@ -16,7 +16,7 @@ __INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateHandleForDevice(infiniopHa
                                                                       infiniDevice_t device,
                                                                       int device_id);
 __INFINI_C INFINI_EXPORT infiniStatus_t infiniopDestroyHandle(infiniopHandle_t handle);
-
+/* infiniopCreateHandleForDevice by the name that clients in C++ use. */
 #ifdef __cplusplus
 inline infiniStatus_t infiniopCreateHandle(infiniopHandle_t* handle, infiniDevice_t device,
                                            int device_id) {

@@ -9,7 +9,7 @@
 
 /* Begins with { infiniDevice_t device; int device_id; }. */
 struct InfiniopDescriptor;
-
+/* The device that an operator was made for. */
 __INFINI_C INFINI_EXPORT infiniStatus_t
 infiniopGetDescriptorDeviceType(const struct InfiniopDescriptor* desc, infiniDevice_t* device);
 __INFINI_C INFINI_EXPORT infiniStatus_t

@@ -7,7 +7,7 @@
 #include "../infinicore.h"
 
 struct InfiniopTensorDescriptor;
-typedef struct InfiniopTensorDescriptor* infiniopTensorDescriptor_t;
+typedef struct InfiniopTensorDescriptor* infiniopTensorDescriptor_t; /* opaque */
 
 /* At most 64 dimensions. Strides count elements and may be negative or (to read) zero; NULL means
  * row-major contiguous. With ndim 0 (one element) shape and strides may be NULL. */

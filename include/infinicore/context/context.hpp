@@ -44,7 +44,7 @@ INFINI_EXPORT void syncDevice();
 INFINI_EXPORT std::shared_ptr<Memory> allocateMemory(std::size_t bytes);
 INFINI_EXPORT std::shared_ptr<Memory> allocateHostMemory(std::size_t bytes);
 INFINI_EXPORT std::shared_ptr<Memory> allocatePinnedHostMemory(std::size_t bytes);
-
+// What a device's pool holds and has done.
 struct MemoryStats {
   std::size_t in_use_bytes = 0;  // held by tensors, graphs and workspaces
   std::size_t cached_bytes = 0;  // idle in the pool
@@ -54,12 +54,12 @@ struct MemoryStats {
   std::uint64_t reuses = 0;             // of them, those that the pool could answer itself
   std::uint64_t releases = 0;           // blocks given back to the device
 };
-struct MemoryLimits {
+struct MemoryLimits {                         // What a device's pool may hold.
   std::size_t max_reserved_bytes = SIZE_MAX;  // more is an error, after idle memory was given back
   std::size_t max_cached_bytes = SIZE_MAX;    // more idle memory goes back to the device
 };
-INFINI_EXPORT MemoryStats memoryStats(const Device& device);
-INFINI_EXPORT MemoryLimits memoryLimits(const Device& device);
+INFINI_EXPORT MemoryStats memoryStats(const Device& device);    // of its pool
+INFINI_EXPORT MemoryLimits memoryLimits(const Device& device);  // of its pool
 INFINI_EXPORT void setMemoryLimits(const Device& device, const MemoryLimits& limits);
 // Gives the idle memory of the device (all devices in use) back; returns the number of bytes.
 INFINI_EXPORT std::size_t trimMemory(const Device& device);

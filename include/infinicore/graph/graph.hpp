@@ -49,7 +49,7 @@ class INFINI_EXPORT GraphOperator {
   // The library's own operators: what a graph needs to capture and to rebind them.
   virtual detail::Step* step() const { return nullptr; }
 };
-
+// Recorded work, to be run as often as wanted.
 class INFINI_EXPORT Graph {
  public:
   // Made by context::stopGraphRecording().

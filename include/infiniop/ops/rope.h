@@ -9,7 +9,7 @@
 #include "../handle.h"
 #include "../operator_descriptor.h"
 #include "../tensor_descriptor.h"
-
+/* Which elements of a head are pairs. */
 typedef enum {
   INFINIOP_ROPE_ALGO_GPT_J = 0,    /* pairs 2i and 2i + 1 */
   INFINIOP_ROPE_ALGO_GPT_NEOX = 1, /* pairs i and i + dh / 2 */
