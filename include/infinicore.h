@@ -15,7 +15,7 @@
 
 /* The version of these headers; infiniVersionString() has the library's. */
 #define INFINI_VERSION_MAJOR 0
-#define INFINI_VERSION_MINOR 1
+#define INFINI_VERSION_MINOR 2
 #define INFINI_VERSION_PATCH 0
 /* What is visible outside of the library. */
 #if defined(_WIN32)
@@ -97,7 +97,7 @@ __INFINI_C INFINI_EXPORT const char* infiniGetLastErrorString(void);
 /* The name of a status, e.g. "INFINI_STATUS_BAD_PARAM"; never NULL. */
 __INFINI_C INFINI_EXPORT const char* infiniStatusString(infiniStatus_t status);
 
-/* Version of the library, e.g. "0.1.0". */
+/* Version of the library, e.g. "0.2.0". */
 __INFINI_C INFINI_EXPORT const char* infiniVersionString(void);
 
 /* How many threads one operator may use on the CPU. Starts at INFINI_NUM_THREADS, else OMP_NUM_THREADS,

@@ -9,7 +9,7 @@
 
 namespace infini::tools {
 
-// "infini 0.1.0 on cpu: AMD EPYC, 2 threads": the line above results.
+// "infini 0.2.0 on cpu: AMD EPYC, 2 threads": the line above results.
 std::string machine_line();
 
 // An object with the command's name, the version, the time, and the current device as "machine".
