@@ -15,6 +15,8 @@
 #include "infiniop/ops/random_sample.h"
 #include "infiniop/ops/rearrange.h"
 #include "infiniop/ops/rearrange_batch.h"
+#include "infiniop/ops/rearrange_between.h"
+#include "infiniop/ops/rearrange_paged.h"
 #include "infiniop/ops/relu.h"
 #include "infiniop/ops/rms_norm.h"
 #include "infiniop/ops/rope.h"

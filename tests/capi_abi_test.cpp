@@ -176,6 +176,20 @@ static_assert(is<Status(Handle, Operator*, size_t, const Layout*, const Layout*)
 static_assert(
     is<Status(Operator, size_t, void* const*, const void* const*, void*)>(infiniopRearrangeBatch));
 static_assert(is<Status(Operator)>(infiniopDestroyRearrangeBatchDescriptor));
+static_assert(is<Status(Handle, Operator*, Layout, Layout, infinirtMemcpyKind_t)>(
+    infiniopCreateRearrangeBetweenDescriptor));
+static_assert(is<Status(Operator, void*, const void*, void*)>(infiniopRearrangeBetween));
+static_assert(is<Status(Operator)>(infiniopDestroyRearrangeBetweenDescriptor));
+static_assert(is<Status(Handle, Operator*, Layout, Layout, const infiniopRearrangePagedOptions_t*)>(
+    infiniopCreateRearrangePagedDescriptor));
+static_assert(sizeof(infiniopPagedSide_t) == 40 && offsetof(infiniopPagedSide_t, pieces) == 16);
+static_assert(sizeof(infiniopRearrangePagedOptions_t) == 104 &&
+              offsetof(infiniopRearrangePagedOptions_t, layers) == 16 &&
+              offsetof(infiniopRearrangePagedOptions_t, src) == 64);
+static_assert(is<Status(Operator, size_t, void* const*, const void*, const void* const*,
+                        const void*, void*)>(infiniopRearrangePaged));
+static_assert(is<Status(Operator, void*)>(infiniopRearrangePagedStatus));
+static_assert(is<Status(Operator)>(infiniopDestroyRearrangePagedDescriptor));
 static_assert(is<Status(Handle, Operator*, Layout, Layout, Layout)>(infiniopCreateGemmDescriptor));
 static_assert(is<Status(Handle, Operator*, Layout, Layout, Layout, const infiniopGemmOptions_t*)>(
     infiniopCreateGemmDescriptorWithOptions));

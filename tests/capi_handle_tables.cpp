@@ -5,6 +5,8 @@ namespace infini::test {
 
 Tables::Tables() {
   add_operators();
+  add_pages();
+  add_between();
   add_one_call();
   add_runtime();
   add_graphs();
@@ -25,7 +27,7 @@ void Tables::add_operators() {
   const infiniopHandle_t h = live.handle();
   const infiniopTensorDescriptor_t t = live.tensor();
   const auto made = reinterpret_cast<InfiniopDescriptor**>(&out);
-  const std::set<Kind> any_operator = {a_rearrange, a_batch, a_gemm};
+  const std::set<Kind> any_operator = {a_rearrange, a_batch, a_paged, a_between, a_gemm};
   add("infiniopDestroyHandle", {a_handle}, ok,
       [=](void* p) { return infiniopDestroyHandle(handle(p)); });
   add("infiniopDestroyTensorDescriptor", {a_tensor}, ok,
@@ -121,6 +123,65 @@ void Tables::add_operators() {
       [=, this](void* p) { return run_scaled(live.of[a_gemm], p); });
   add("infiniopDestroyGemmDescriptor", {a_gemm}, ok,
       [=](void* p) { return infiniopDestroyGemmDescriptor(op(p)); });
+}
+
+void Tables::add_pages() {
+  const auto create = [this](void* handle, void* dst, void* src) {
+    return infiniopCreateRearrangePagedDescriptor(
+        static_cast<infiniopHandle_t>(handle), reinterpret_cast<InfiniopDescriptor**>(&out),
+        static_cast<infiniopTensorDescriptor_t>(dst), static_cast<infiniopTensorDescriptor_t>(src),
+        nullptr);
+  };
+  const auto run = [this](void* p, void* stream) {
+    void* to[] = {y};
+    const void* from[] = {x};
+    return infiniopRearrangePaged(static_cast<InfiniopDescriptor*>(p), 1, to, nullptr, from,
+                                  nullptr, stream);
+  };
+  const auto status = [](void* p, void* stream) {
+    return infiniopRearrangePagedStatus(static_cast<InfiniopDescriptor*>(p), stream);
+  };
+  const auto name = "infiniopCreateRearrangePagedDescriptor";
+  add(name, {a_handle}, null,
+      [=, this](void* p) { return create(p, live.of[a_tensor], live.of[a_tensor]); });
+  add(name, {a_tensor}, null,
+      [=, this](void* p) { return create(live.of[a_handle], p, live.of[a_tensor]); });
+  add(name, {a_tensor}, null,
+      [=, this](void* p) { return create(live.of[a_handle], live.of[a_tensor], p); });
+  add("infiniopRearrangePaged", {a_paged}, null, [=](void* p) { return run(p, nullptr); });
+  add("infiniopRearrangePaged", {a_stream}, ok,
+      [=, this](void* p) { return run(live.of[a_paged], p); });
+  add("infiniopRearrangePagedStatus", {a_paged}, null, [=](void* p) { return status(p, nullptr); });
+  add("infiniopRearrangePagedStatus", {a_stream}, ok,
+      [=, this](void* p) { return status(live.of[a_paged], p); });
+  add("infiniopDestroyRearrangePagedDescriptor", {a_paged}, ok, [](void* p) {
+    return infiniopDestroyRearrangePagedDescriptor(static_cast<InfiniopDescriptor*>(p));
+  });
+}
+
+void Tables::add_between() {
+  const auto create = [this](void* handle, void* dst, void* src) {
+    return infiniopCreateRearrangeBetweenDescriptor(
+        static_cast<infiniopHandle_t>(handle), reinterpret_cast<InfiniopDescriptor**>(&out),
+        static_cast<infiniopTensorDescriptor_t>(dst), static_cast<infiniopTensorDescriptor_t>(src),
+        INFINIRT_MEMCPY_D2H);
+  };
+  const auto run = [this](void* p, void* stream) {
+    return infiniopRearrangeBetween(static_cast<InfiniopDescriptor*>(p), y, x, stream);
+  };
+  const auto name = "infiniopCreateRearrangeBetweenDescriptor";
+  add(name, {a_handle}, null,
+      [=, this](void* p) { return create(p, live.of[a_tensor], live.of[a_tensor]); });
+  add(name, {a_tensor}, null,
+      [=, this](void* p) { return create(live.of[a_handle], p, live.of[a_tensor]); });
+  add(name, {a_tensor}, null,
+      [=, this](void* p) { return create(live.of[a_handle], live.of[a_tensor], p); });
+  add("infiniopRearrangeBetween", {a_between}, null, [=](void* p) { return run(p, nullptr); });
+  add("infiniopRearrangeBetween", {a_stream}, ok,
+      [=, this](void* p) { return run(live.of[a_between], p); });
+  add("infiniopDestroyRearrangeBetweenDescriptor", {a_between}, ok, [](void* p) {
+    return infiniopDestroyRearrangeBetweenDescriptor(static_cast<InfiniopDescriptor*>(p));
+  });
 }
 
 void Tables::add_one_call() {

@@ -21,6 +21,8 @@ enum Kind {
   a_tensor,
   a_rearrange,
   a_batch,
+  a_paged,
+  a_between,
   a_gemm,
   a_stream,
   an_event,
@@ -42,6 +44,10 @@ struct Objects {
     EXPECT_OK(infiniopCreateTensorDescriptor(tensor, 2, shape, nullptr, INFINI_DTYPE_F32));
     EXPECT_OK(infiniopCreateRearrangeDescriptor(*handle, op(a_rearrange), *tensor, *tensor));
     EXPECT_OK(infiniopCreateRearrangeBatchDescriptor(*handle, op(a_batch), 1, tensor, tensor));
+    EXPECT_OK(
+        infiniopCreateRearrangePagedDescriptor(*handle, op(a_paged), *tensor, *tensor, nullptr));
+    EXPECT_OK(infiniopCreateRearrangeBetweenDescriptor(*handle, op(a_between), *tensor, *tensor,
+                                                       INFINIRT_MEMCPY_H2D));
     EXPECT_OK(infiniopCreateGemmDescriptor(*handle, op(a_gemm), *tensor, *tensor, *tensor));
     EXPECT_OK(infinirtStreamCreate(&of[a_stream]));
     EXPECT_OK(infinirtEventCreate(&of[an_event]));
@@ -56,6 +62,8 @@ struct Objects {
     EXPECT_OK(infinirtEventDestroy(of[an_event]));
     EXPECT_OK(infinirtStreamDestroy(of[a_stream]));
     EXPECT_OK(infiniopDestroyGemmDescriptor(operator_of(a_gemm)));
+    EXPECT_OK(infiniopDestroyRearrangeBetweenDescriptor(operator_of(a_between)));
+    EXPECT_OK(infiniopDestroyRearrangePagedDescriptor(operator_of(a_paged)));
     EXPECT_OK(infiniopDestroyRearrangeBatchDescriptor(operator_of(a_batch)));
     EXPECT_OK(infiniopDestroyRearrangeDescriptor(operator_of(a_rearrange)));
     EXPECT_OK(infiniopDestroyTensorDescriptor(tensor()));
@@ -109,6 +117,8 @@ struct Tables {
                     infiniStatus_t (*workspace)(InfiniopDescriptor*, size_t*), Run run,
                     infiniStatus_t (*destroy)(InfiniopDescriptor*));
   void add_operators();
+  void add_pages();
+  void add_between();
   void add_one_call();
   void add_runtime();
   void add_graphs();

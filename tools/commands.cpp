@@ -97,6 +97,8 @@ keeps what was measured.
   infini bench cpu --json results.json
   infini bench --random 40 --op gemm
   infini bench quick --report out.html
+  infini bench pages --device nvidia
+  infini bench transfer --device nvidia
 )",
      bench_options},
     {"machine", run_machine, "the facts about this CPU by which kernels are chosen",

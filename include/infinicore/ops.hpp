@@ -3,5 +3,6 @@
 
 #include "ops/gemm.hpp"
 #include "ops/matmul.hpp"
+#include "ops/pages.hpp"
 #include "ops/rearrange.hpp"
 #include "pattern.hpp"

@@ -10,6 +10,7 @@
 
 #include "base/environment.h"
 #include "contract/choice.h"
+#include "contract/copies.h"
 #include "contract/device.h"
 #include "contract/kernels.h"
 #include "plan/gemm_plan.h"
@@ -19,7 +20,7 @@ namespace infini {
 
 // Raised whenever Backend, Device, the kernels or the plans change: a module made for another
 // version is not used.
-constexpr uint32_t contract_version = 6;
+constexpr uint32_t contract_version = 7;
 
 struct GemmOptions {
   bool allow_tf32 = false;  // f32 products may lose mantissa bits for speed
@@ -29,10 +30,10 @@ struct GemmOptions {
 struct KernelTable {
   std::unique_ptr<RearrangeKernel> (*rearrange)(Device&, const RearrangePlan&,
                                                 const Choice&) = nullptr;
-  // Runs `count` independent copies with kernels of this backend: one for all of them (layouts == 1)
-  // or one for each, null where nothing moves. Optional: without it they run one after another.
-  void (*rearrange_batch)(const RearrangeKernel* const* kernels, size_t layouts, size_t count,
-                          void* const* dst, const void* const* src, void* stream) = nullptr;
+  // Optional: without it, or where it declines, the copies of a batch run one after another.
+  std::unique_ptr<BatchKernel> (*rearrange_batch)(Device&, const BatchParts&) = nullptr;
+  // Optional: without it, or where it declines, pieces run one after another, and ids must be the host's.
+  std::unique_ptr<PagedKernel> (*rearrange_paged)(Device&, const PagedPlan&) = nullptr;
   std::unique_ptr<GemmKernel> (*gemm)(Device&, const GemmPlan&, const GemmOptions&,
                                       const Choice&) = nullptr;
   std::unique_ptr<OperatorKernel> (*operators)(Device&, const OperatorPlan&,

@@ -20,6 +20,14 @@ struct MemoryInfo {
   size_t free_bytes = 0, total_bytes = 0;
 };
 
+// What copies between the host's memory and the device's are expected to cost.
+struct HostLink {
+  double bytes_per_ns = 12;          // of copies from and to pinned memory
+  double mapped_bytes_per_ns = 8;    // of kernels that use the host's memory in whole lines
+  double start_ns = 8000;            // before the first byte of a copy moves
+  double memory_bytes_per_ns = 300;  // of rearrangements inside the device, read or written
+};
+
 class Device {
  public:
   Device(infiniDevice_t kind, int id) : kind_(kind), id_(id) {}
@@ -66,6 +74,16 @@ class Device {
                               size_t /*bytes*/) {
     return false;
   }
+  // Rows of `width` bytes, each side's so many bytes apart, by one call; where copies_rows() says so.
+  virtual bool copies_rows() const { return false; }
+  virtual void copy_rows_async(void* /*dst*/, size_t /*dst_step*/, const void* /*src*/,
+                               size_t /*src_step*/, size_t /*width*/, size_t /*rows*/,
+                               infinirtMemcpyKind_t, void* /*stream*/) {
+    fail(INFINI_STATUS_NOT_IMPLEMENTED, "no copies of rows");
+  }
+  // The host's memory that this device's copies and kernels reach by themselves (pinned).
+  virtual bool reaches_host(const void* /*p*/) { return false; }
+  virtual HostLink host_link() const { return {}; }
   virtual void set(void* p, int value, size_t bytes) = 0;
   virtual void set_async(void* p, int value, size_t bytes, void* stream) = 0;
 

@@ -1,6 +1,7 @@
 // Preparing and running batches of rearrangements.
 #include "ops/rearrange_batch.h"
 
+#include "base/thread_slot.h"
 #include "plan/problem_text.h"
 #include "runtime/registry.h"
 
@@ -18,10 +19,22 @@ RearrangeBatch::RearrangeBatch(Device& device, const std::vector<Layout>& dst,
     }
     kernels_.push_back(copies_.back().kernel());
   }
+  prepare(device);
   told_ = ToldCalls::make(device, "batch", [&] {
     return rearrange_text(dst[0], src[0]) +
            (dst.size() == 1 ? "" : " and " + std::to_string(dst.size() - 1) + " more");
   });
+}
+
+// All at once, where the backend has a way for these plans.
+void RearrangeBatch::prepare(Device& device) {
+  const auto make = find_backend(device.kind())->kernels.rearrange_batch;
+  if (make == nullptr) return;
+  std::vector<RearrangePlan> plans;
+  for (const Rearrange& copy : copies_) plans.push_back(copy.plan());
+  const Section whole;  // as where kernels are made
+  device.make_current();
+  together_ = make(device, {plans, kernels_});
 }
 
 // False when a copy overlaps itself and must go through temporary memory.
@@ -43,10 +56,9 @@ void RearrangeBatch::run_untold(size_t count, void* const* dst, const void* cons
   if (count == 0) return;
   require_pointer(dst, "dst");
   require_pointer(src, "src");
-  const auto run_batch = find_backend(device().kind())->kernels.rearrange_batch;
-  if (runs_as_one(count, dst, src) && run_batch != nullptr) {
+  if (runs_as_one(count, dst, src) && together_) {
     device().make_current();
-    return run_batch(kernels_.data(), kernels_.size(), count, dst, src, stream);
+    return together_->run(count, dst, src, stream);
   }
   for (size_t i = 0; i < count; ++i) copy(i).run(dst[i], src[i], stream);
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "contract/copies.h"
 #include "ops/rearrange.h"
 
 namespace infini {
@@ -25,10 +26,12 @@ class RearrangeBatch {
  private:
   void run_untold(size_t count, void* const* dst, const void* const* src, void* stream) const;
   const Rearrange& copy(size_t i) const { return copies_[copies_.size() == 1 ? 0 : i]; }
+  void prepare(Device& device);
   bool runs_as_one(size_t count, void* const* dst, const void* const* src) const;
 
   std::vector<Rearrange> copies_;
   std::vector<const RearrangeKernel*> kernels_;  // of copies_; null where nothing moves
+  std::unique_ptr<const BatchKernel> together_;  // null: one after another
   std::unique_ptr<const ToldCalls> told_;        // null: nobody listens
 };
 

@@ -44,6 +44,8 @@ SIMT_EXPORT void* simtSharedMemory();  // the block's dynamic shared memory
 // thread, and for the others after a barrier behind it.
 SIMT_EXPORT void simtStageVector(void* shared, const void* global);
 SIMT_EXPORT void simtStageWait();
+// *p = max(*p, value), atomically: of any number of threads and streams.
+SIMT_EXPORT void simtAtomicMax(uint32_t* p, uint32_t value);
 SIMT_EXPORT void simtWaitForPredecessor();
 SIMT_EXPORT void simtRegisterKernel(const void* kernel, const SimtParameters* parameters);
 }

@@ -118,6 +118,9 @@ SIMT_EXPORT simtError_t simtPointerGetAttributes(simtPointerAttributes* out, con
 SIMT_EXPORT simtError_t simtMemcpy(void* dst, const void* src, size_t bytes, simtMemcpyKind kind);
 SIMT_EXPORT simtError_t simtMemcpyAsync(void* dst, const void* src, size_t bytes,
                                         simtMemcpyKind kind, simtStream_t stream);
+SIMT_EXPORT simtError_t simtMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src,
+                                          size_t src_pitch, size_t width, size_t height,
+                                          simtMemcpyKind kind, simtStream_t stream);
 SIMT_EXPORT simtError_t simtMemcpyPeer(void* dst, int dst_device, const void* src, int src_device,
                                        size_t bytes);
 SIMT_EXPORT simtError_t simtMemset(void* p, int value, size_t bytes);

@@ -56,25 +56,31 @@ Window judge(Address address, size_t size, bool write) {
          "host memory that is not pinned");
 }
 
-void check_global(Address address, size_t size, bool write) {
+// Whether this is global memory: at a place where the access may be, and not before the kernel in front has ended.
+bool check_place(Address address, size_t size, bool write) {
   Engine& e = engine;
   Window& window = write ? e.write_window : e.read_window;
   if (!window.holds(address, size)) {
     const Window found = judge(address, size, write);
-    if (found.end == 0) return;
+    if (found.end == 0) return false;
     window = found;
   }
   const int id = engine.running->thread;
-  if (!e.threads[id].waited) {
-    violate(SIMT_EMU_EARLY_ACCESS,
-            "thread %d of block %lu touches memory before it waits for its predecessor", id,
-            e.block);
-    e.threads[id].waited = true;
-  }
+  if (e.threads[id].waited) return true;
+  violate(SIMT_EMU_EARLY_ACCESS,
+          "thread %d of block %lu touches memory before it waits for its predecessor", id, e.block);
+  e.threads[id].waited = true;
+  return true;
+}
+
+void check_global(Address address, size_t size, bool write) {
+  if (!check_place(address, size, write)) return;
+  Engine& e = engine;
   auto& log = write ? e.writes : e.reads;
   if (log.size() < most_logged)
-    append_or_fault(log, GlobalAccess{address, address + size,
-                                      e.block * most_threads + static_cast<uint64_t>(id)});
+    append_or_fault(
+        log, GlobalAccess{address, address + size,
+                          e.block * most_threads + static_cast<uint64_t>(engine.running->thread)});
 }
 
 // The writes of a kernel in the order of their addresses, those of one thread that touch each other in one. Stops
@@ -191,3 +197,12 @@ void check_aligned(const void* p, size_t alignment) {
 }
 
 }  // namespace simt
+
+using namespace simt;
+
+// Threads that do nothing else to these bytes do not race: the access is not logged.
+void simtAtomicMax(uint32_t* p, uint32_t value) {
+  check_aligned(p, sizeof *p);
+  check_place(reinterpret_cast<Address>(p), sizeof *p, true);
+  if (*p < value) *p = value;
+}

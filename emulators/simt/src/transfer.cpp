@@ -108,6 +108,27 @@ simtError_t simtMemcpyAsync(void* dst, const void* src, size_t bytes, simtMemcpy
   });
 }
 
+// Rows, one after the other: all of them are checked before the first moves.
+simtError_t simtMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch,
+                              size_t width, size_t height, simtMemcpyKind kind,
+                              simtStream_t handle) {
+  return call(plain, [&] {
+    Error error = simtSuccess;
+    simtStream* stream = find_stream(handle, error);
+    if (stream == nullptr || width == 0 || height == 0) return error;
+    if (dst_pitch < width || src_pitch < width) return simtErrorInvalidValue;
+    auto* to = static_cast<char*>(dst);
+    const auto* from = static_cast<const char*>(src);
+    for (size_t i = 0; i < height; ++i)
+      if (!is_copy(to + i * dst_pitch, from + i * src_pitch, width, kind))
+        return simtErrorInvalidValue;
+    Error moved = simtSuccess;
+    for (size_t i = 0; i < height && moved == simtSuccess; ++i)
+      moved = copy(*stream, to + i * dst_pitch, from + i * src_pitch, width, kind);
+    return moved;
+  });
+}
+
 simtError_t simtMemcpyPeer(void* dst, int dst_device, const void* src, int src_device,
                            size_t bytes) {
   return call(unsafe | waits, [&] {

@@ -3,7 +3,8 @@
  * For work that comes in many small pieces: appending to the pages of a KV cache, loading and
  * transposing the weights of a model. Copy i moves src[i] to dst[i] as infiniopRearrange would; the
  * copies may run in any order and at the same time, so no copy may write what another reads or
- * writes. On the CPU the whole batch is one parallel region.
+ * writes. On the CPU the whole batch is one parallel region, on GPUs one launch (while a stream is
+ * captured: one for every 192 copies).
  *
  * Threads: a descriptor is immutable; many threads may run it at once.
  */
@@ -20,7 +21,8 @@ typedef struct InfiniopDescriptor* infiniopRearrangeBatchDescriptor_t;
 __INFINI_C INFINI_EXPORT infiniStatus_t infiniopCreateRearrangeBatchDescriptor(
     infiniopHandle_t handle, infiniopRearrangeBatchDescriptor_t* desc, size_t layouts,
     const infiniopTensorDescriptor_t* dst, const infiniopTensorDescriptor_t* src);
-/* dst and src hold `count` base pointers each, read before the call returns. */
+/* dst and src hold `count` base pointers each, read before the call returns. On GPUs one launch; where a run with layouts of
+ * their own is captured, the descriptor must live as long as the graph. */
 __INFINI_C INFINI_EXPORT infiniStatus_t
 infiniopRearrangeBatch(infiniopRearrangeBatchDescriptor_t desc, size_t count, void* const* dst,
                        const void* const* src, void* stream);

@@ -11,7 +11,8 @@ constinit const Backend backend{
     .device_count = [](std::string&) { return 1; },
     .open = [](int id) -> std::unique_ptr<infini::Device> { return std::make_unique<Device>(id); },
     .kernels = {.rearrange = make_rearrange,
-                .rearrange_batch = run_rearrange_batch,
+                .rearrange_batch = make_rearrange_batch,
+                .rearrange_paged = make_rearrange_paged,
                 .gemm = make_gemm,
                 .operators = make_operator},
 };

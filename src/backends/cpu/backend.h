@@ -9,8 +9,8 @@ extern const Backend backend;
 
 std::unique_ptr<RearrangeKernel> make_rearrange(Device& device, const RearrangePlan& plan,
                                                 const Choice& choice);
-void run_rearrange_batch(const RearrangeKernel* const* kernels, size_t layouts, size_t count,
-                         void* const* dst, const void* const* src, void* stream);
+std::unique_ptr<BatchKernel> make_rearrange_batch(Device& device, const BatchParts& parts);
+std::unique_ptr<PagedKernel> make_rearrange_paged(Device& device, const PagedPlan& plan);
 std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,
                                       const GemmOptions& options, const Choice& choice);
 

@@ -3,6 +3,7 @@
 
 #include "backends/gpu/gemm/gemm.h"
 #include "backends/gpu/operators/operators.h"
+#include "backends/gpu/pages/pages.h"
 #include "backends/gpu/rearrange/rearrange.h"
 #include "backends/gpu/runtime/device.h"
 
@@ -15,6 +16,8 @@ constinit const Backend backend{
     .device_count = gpu::device_count,
     .open = gpu::open_device,
     .kernels = {.rearrange = gpu::make_rearrange,
+                .rearrange_batch = gpu::make_rearrange_batch,
+                .rearrange_paged = gpu::make_rearrange_paged,
                 .gemm = gpu::make_gemm,
                 .operators = gpu::make_operator},
 };

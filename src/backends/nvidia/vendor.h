@@ -33,6 +33,7 @@ inline void ask_model(int id, DeviceModel& model) {
   model.l2_bytes = l2;
   model.shared_bytes = shared;
   model.fitted = ask(major, cudaDevAttrComputeCapabilityMajor) && major == 9;
+  model.link_bytes_per_ns = major >= 9 ? 50 : major >= 8 ? 24 : 12;  // by the bus of their time
 }
 
 }  // namespace infini::gpu
@@ -147,6 +148,9 @@ __device__ inline float f32_from_half(uint16_t bits) {
 __device__ inline uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector) {
   return __byte_perm(low, high, selector);
 }
+
+// Makes *p at least `value`, whoever else does.
+__device__ inline void raise_to(uint32_t* p, uint32_t value) { atomicMax(p, value); }
 
 __device__ inline void stage_wait() {
 #if __CUDA_ARCH__ >= 800

@@ -66,7 +66,7 @@ class Step {
  private:
   infini::Place* place_;
   std::vector<Tensor> operands_;  // destination first; kept alive
-  std::byte* data_[3] = {};
+  std::byte* data_[4] = {};
   std::shared_ptr<Memory> workspace_;
 };
 

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "infinicore/ops/rearrange.hpp"
+#include "ops/between.h"
 #include "tensor/elements.h"
 #include "tensor/graph/step.h"
 #include "tensor/thread_state.h"
@@ -30,7 +31,7 @@ class ZeroStep : public Step {
   size_t bytes_;
 };
 
-// Copies contiguous bytes between two devices and returns when they have arrived: host memory may
+// Copies contiguous bytes between two accelerators and returns when they have arrived: host memory may
 // change right after, and no vendor's stream orders another vendor's work.
 class TransferStep : public Step {
  public:
@@ -42,8 +43,6 @@ class TransferStep : public Step {
   void run(void* stream) const override {
     if (bytes_ == 0) return;
     void* src_stream = this_thread().stream(src_place_);
-    if (src_place_.device.kind() == INFINI_DEVICE_CPU) return push(data(1), stream);
-    if (place().device.kind() == INFINI_DEVICE_CPU) return pull(data(0), src_stream);
     if (place().device.kind() == src_place_.device.kind() && from_peer(stream, src_stream)) return;
     const Memory host(src_place_, src_place_.pinned, bytes_, src_stream);
     pull(host.data(), src_stream);
@@ -77,6 +76,33 @@ class TransferStep : public Step {
 
   infini::Place& src_place_;
   size_t bytes_;
+};
+
+// Copies between the host's memory and a device's with any strides; returns when the bytes have arrived.
+class BetweenStep : public Step {
+ public:
+  BetweenStep(const Tensor& dst, const Tensor& src)
+      : Step(dst->memory()->place(), {dst, src}),
+        far_(place().device.kind() == INFINI_DEVICE_CPU ? src->memory()->place() : place()),
+        copy_(far_.device,
+              &far_ == &place() ? infini::Direction::to_device : infini::Direction::to_host,
+              layout_of(*dst.operator->()), layout_of(*src.operator->())) {}
+
+  void run(void* stream) const override {
+    void* far_stream = &far_ == &place() ? stream : this_thread().stream(far_);
+    copy_.run(data(0), data(1), far_stream);
+    far_.device.make_current();
+    far_.device.synchronize_stream(far_stream);
+  }
+  std::string describe() const override {
+    return "copy " + operands()[0]->info() + " <- " + operands()[1]->info() +
+           (copy_.pageable() ? std::string(", ") + copy_.pageable()->name() : "");
+  }
+  bool can_capture() const override { return false; }
+
+ private:
+  infini::Place& far_;  // the one that is not the host's
+  infini::RearrangeBetween copy_;
 };
 
 }  // namespace
@@ -128,6 +154,9 @@ void TensorImpl::copy_from(const Tensor& source) {
     const Tensor spread = detail::broadcast_to(source, shape_);
     infini::Place& place = memory_->place();
     if (&place == &src.memory()->place()) return op::rearrange_(self, spread);
+    const bool to_host = place.device.kind() == INFINI_DEVICE_CPU;
+    if (to_host || src.memory()->place().device.kind() == INFINI_DEVICE_CPU)
+      return record_or_run(std::make_unique<BetweenStep>(self, spread));
     const Tensor dense = source->contiguous();
     if (contiguous_ && shape_ == src.shape())
       return record_or_run(std::make_unique<TransferStep>(self, dense));

@@ -38,22 +38,34 @@ void run_shares(const Batch& batch, int64_t total, int64_t shares, int64_t begin
   }
 }
 
+class OneRegion final : public BatchKernel {
+ public:
+  explicit OneRegion(const std::vector<const RearrangeKernel*>& kernels) : kernels_(kernels) {}
+
+  void run(size_t count, void* const* dst, const void* const* src, void* stream) const override {
+    const Batch batch{kernels_.data(), static_cast<int64_t>(kernels_.size()),
+                      static_cast<int64_t>(count), dst, src};
+    if (stream != nullptr && capture_of(stream) != nullptr) {  // recorded one by one
+      for (int64_t i = 0; i < batch.count; ++i)
+        if (batch.moves(i)) batch.kernel(i).run(dst[i], src[i], stream);
+      return;
+    }
+    const int64_t total = batch.total_bytes();
+    const int threads = threads_for(total, current_policy());
+    // Fewer copies than threads: each copy is shared out by itself.
+    const int64_t shares = batch.count < threads ? 1 : threads;
+    parallel_for(shares, threads,
+                 [&](int64_t begin, int64_t end) { run_shares(batch, total, shares, begin, end); });
+  }
+
+ private:
+  std::vector<const RearrangeKernel*> kernels_;
+};
+
 }  // namespace
 
-void run_rearrange_batch(const RearrangeKernel* const* kernels, size_t layouts, size_t count,
-                         void* const* dst, const void* const* src, void* stream) {
-  const Batch batch{kernels, static_cast<int64_t>(layouts), static_cast<int64_t>(count), dst, src};
-  if (stream != nullptr && capture_of(stream) != nullptr) {  // recorded one by one
-    for (int64_t i = 0; i < batch.count; ++i)
-      if (batch.moves(i)) batch.kernel(i).run(dst[i], src[i], stream);
-    return;
-  }
-  const int64_t total = batch.total_bytes();
-  const int threads = threads_for(total, current_policy());
-  // Fewer copies than threads: each copy is shared out by itself.
-  const int64_t shares = batch.count < threads ? 1 : threads;
-  parallel_for(shares, threads,
-               [&](int64_t begin, int64_t end) { run_shares(batch, total, shares, begin, end); });
+std::unique_ptr<BatchKernel> make_rearrange_batch(infini::Device&, const BatchParts& parts) {
+  return std::make_unique<OneRegion>(parts.kernels);
 }
 
 }  // namespace infini::cpu

@@ -13,6 +13,7 @@ struct DeviceModel {
   double memory_bytes_per_ns = 1000;  // what the memory's bus can carry
   int64_t l2_bytes = 16 << 20;
   int64_t shared_bytes = 100 << 10;  // of one processor
+  double link_bytes_per_ns = 12;     // of copies from and to the host; no device says so
   bool asked = false;                // the device said all of this
   // The costs were fitted on this kind of chip; elsewhere its proportions are assumed.
   bool fitted = false;

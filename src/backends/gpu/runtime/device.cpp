@@ -162,6 +162,30 @@ void GpuDevice::copy_async(void* dst, const void* src, size_t bytes, infinirtMem
         " bytes from ", src, " to ", dst, " as kind ", kind, " on stream ", stream);
 }
 
+void GpuDevice::copy_rows_async(void* dst, size_t dst_step, const void* src, size_t src_step,
+                                size_t width, size_t rows, infinirtMemcpyKind_t kind,
+                                void* stream) {
+  check(gpu::copy_rows_async(dst, dst_step, src, src_step, width, rows, copy_kinds[kind],
+                             live(stream)),
+        "cannot copy ", rows, " rows of ", width, " bytes from ", src, " to ", dst, " as kind ",
+        kind, " on stream ", stream);
+}
+
+bool GpuDevice::reaches_host(const void* p) {
+  MemoryPlace place = MemoryPlace::unknown;
+  int owner = -1;
+  check(place_of(p, place, owner), "cannot ask where ", p, " points to");
+  return place == MemoryPlace::host;
+}
+
+HostLink GpuDevice::host_link() const {
+  HostLink link;
+  link.bytes_per_ns = facts_.model.link_bytes_per_ns;
+  link.mapped_bytes_per_ns = 0.75 * facts_.model.link_bytes_per_ns;
+  link.memory_bytes_per_ns = 0.4 * facts_.model.memory_bytes_per_ns;
+  return link;
+}
+
 bool GpuDevice::copy_from_peer(void* dst, const Device& from, const void* src, size_t bytes) {
   check(copy_peer(dst, id(), src, from.id(), bytes), "cannot copy ", bytes, " bytes from ", src,
         " on device ", from.id(), " to ", dst, " on device ", id());

@@ -45,6 +45,11 @@ class GpuDevice final : public Device {
   bool copy_from_peer(void* dst, const Device& from, const void* src, size_t bytes) override;
   void copy_async(void* dst, const void* src, size_t bytes, infinirtMemcpyKind_t kind,
                   void* stream) override;
+  bool copies_rows() const override { return true; }
+  void copy_rows_async(void* dst, size_t dst_step, const void* src, size_t src_step, size_t width,
+                       size_t rows, infinirtMemcpyKind_t kind, void* stream) override;
+  bool reaches_host(const void* p) override;
+  HostLink host_link() const override;
   void set(void* p, int value, size_t bytes) override;
   void set_async(void* p, int value, size_t bytes, void* stream) override;
 

@@ -79,6 +79,7 @@ inline void stage_vector(void* shared, const void* global, bool = true) {
   simtStageVector(shared, global);
 }
 inline void stage_wait() { simtStageWait(); }
+inline void raise_to(uint32_t* p, uint32_t value) { simtAtomicMax(p, value); }
 inline void let_successor_start() {}
 inline void wait_when_known(uint32_t) { simtWaitForPredecessor(); }
 inline void wait_for_predecessor() { simtWaitForPredecessor(); }
@@ -91,6 +92,8 @@ __device__ inline void stage_vector(void* shared, const void* global, bool = tru
   *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
 }
 __device__ inline void stage_wait() {}
+// Makes *p at least `value`, whoever else does.
+__device__ inline void raise_to(uint32_t* p, uint32_t value) { atomicMax(p, value); }
 // Kernels begin when the one before them has ended.
 __device__ inline void let_successor_start() {}
 __device__ inline void wait_when_known(uint32_t) {}

@@ -92,6 +92,10 @@ inline Status copy_peer(void* dst, int dst_device, const void* src, int src_devi
 inline Status copy_async(void* dst, const void* src, size_t bytes, CopyKind kind, Stream stream) {
   return VENDOR(MemcpyAsync)(dst, src, bytes, kind, stream);
 }
+inline Status copy_rows_async(void* dst, size_t dst_step, const void* src, size_t src_step,
+                              size_t width, size_t rows, CopyKind kind, Stream stream) {
+  return VENDOR(Memcpy2DAsync)(dst, dst_step, src, src_step, width, rows, kind, stream);
+}
 inline Status set(void* p, int value, size_t bytes) { return VENDOR(Memset)(p, value, bytes); }
 inline Status set_async(void* p, int value, size_t bytes, Stream stream) {
   return VENDOR(MemsetAsync)(p, value, bytes, stream);
