@@ -45,6 +45,15 @@ def copy(dst: _A, src: Array) -> _A:
 
     src is broadcast as NumPy does; both must have one dtype. Where they overlap, src is read first."""
 
+def copy_pages(
+    dst: _A, dst_ids: Array | None, src: Array, src_ids: Array | None = None, pattern: str | None = None
+) -> _A:
+    """dst[dst_ids[i]] = src[src_ids[i]] for every i, in one call; returns dst.
+
+    Dim 0 of both counts pages. Ids are vectors of int32 or int64 in host memory or on the pages' device; None stands for
+    0, 1, 2, …. A pattern says how a page of src becomes one of dst: "token heads dim -> heads token dim". No page of dst
+    may be written twice."""
+
 @overload
 def contiguous(x: _A, *, out: None = None) -> _A:
     """x itself when it is row-major without gaps, else a copy that is, of the same framework.

@@ -16,6 +16,7 @@ nb::object copy(nb::object dst, nb::handle src);
 nb::object matmul(nb::handle a, nb::handle b, nb::object out, double alpha, double beta);
 
 void bind_functions(nb::module_& module);
+void bind_pages(nb::module_& module);
 void bind_patterns(nb::module_& module);
 
 }  // namespace infini::python

@@ -84,6 +84,7 @@ NB_MODULE(bindings, module) {
   bind_errors(module);
   bind_tensor(module);
   bind_functions(module);
+  bind_pages(module);
   bind_patterns(module);
   bind_graph(module);
   bind_devices(module);
