@@ -53,6 +53,8 @@ Estimate<ScatterSchedule> estimate_scatter(const Machine&, const RearrangePlan&,
 Estimate<GenericSchedule> estimate_generic(const Machine&, const RearrangePlan&, double);
 Estimate<TransposeSchedule> estimate_transpose(const Machine&, const RearrangePlan&, double);
 Estimate<TileSchedule> estimate_tiles(const Machine&, const RearrangePlan&, double);
+Estimate<TileSchedule> estimate_staged(const Machine&, const RearrangePlan&, double);
+Estimate<TileSchedule> estimate_single(const Machine&, const RearrangePlan&, double);
 
 // The candidate that bids least: what a device like this would run.
 const char* cheapest_name(const Machine& machine, const RearrangePlan& plan);

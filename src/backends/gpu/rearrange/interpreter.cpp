@@ -85,6 +85,15 @@ Interpreter::Bytes Interpreter::get_shared(int64_t at, int bytes) {
   return Bytes(begin, begin + bytes);
 }
 
+void Interpreter::store_units(int64_t run_units, int unit, int64_t to, int64_t first,
+                              const Bytes& vector) {
+  const int units = vector_bytes / unit;
+  if (first >= 0 && first + units <= run_units) return store(to, vector);
+  for (int k = 0; k < units; ++k)
+    if (first + k >= 0 && first + k < run_units)
+      store(to + k * unit, Bytes(vector.begin() + k * unit, vector.begin() + (k + 1) * unit));
+}
+
 void Interpreter::load_rows(const TileSchedule& s, const TilePlace& place, uint32_t thread) {
   const int64_t lowest = place.src - place.below;
   const int origin = misalignment(src_base_ + lowest);
@@ -149,12 +158,14 @@ void Interpreter::store_runs_linear(const TileSchedule& s, const TilePlace& plac
 }
 
 // What a thread takes from the table for the vector that begins with this position.
-std::vector<int64_t> Interpreter::look_up(const TileSchedule& s, int32_t first) {
+std::vector<int64_t> Interpreter::look_up(const TileSchedule& s, const TilePlace& place,
+                                          int32_t first) {
   const PreparedVector at = find_vector(s, first);
   std::vector<int64_t> offsets;
   for (int k = 0; k < vector_bytes / s.unit; ++k)
-    offsets.push_back(position_image(s, table_position(s, at.entry + static_cast<uint32_t>(k))) +
-                      at.image);
+    offsets.push_back(
+        position_image(s, table_position(s, place, at.entry + static_cast<uint32_t>(k))) +
+        at.image);
   if (at.entry + static_cast<uint32_t>(vector_bytes / s.unit) > s.table_units)
     fault("look-up outside the table");
   return offsets;
@@ -167,7 +178,7 @@ void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& pl
   const int lead = misalignment(dst_base_ + place.dst + place_run(s, thread.run).step) / s.unit;
   const int32_t start = static_cast<int32_t>(thread.vector) * units - lead;
   if (start >= place.run_units) return;
-  const std::vector<int64_t> offsets = look_up(s, start);
+  const std::vector<int64_t> offsets = look_up(s, place, start);
   int64_t from = misalignment(src_base_ + place.src - place.below) + place.below;
   for (int32_t first = start; first < place.run_units;
        first += static_cast<int32_t>(s.lanes.divisor) * units, from += s.lanes_image)
@@ -188,9 +199,76 @@ void Interpreter::store_runs_each(const TileSchedule& s, const TilePlace& place,
     const int lead = misalignment(dst_base_ + place.dst + run.step) / s.unit;
     const int32_t first = static_cast<int32_t>(item.vector) * units - lead;
     if (first >= place.run_units) continue;
-    const std::vector<int64_t> offsets = look_up(s, first);
+    const std::vector<int64_t> offsets = look_up(s, place, first);
     gather_vector(s, place, run.step, first,
                   [&](int k) { return from + run.image + offsets[static_cast<size_t>(k)]; });
+  }
+}
+
+void Interpreter::store_runs_single(const TileSchedule& s, const TilePlace& place,
+                                    uint32_t number) {
+  const ThreadPlace thread = place_thread(s, number);
+  const int64_t from = misalignment(src_base_ + place.src - place.below) + place.below;
+  for (uint32_t p = thread.vector; p < static_cast<uint32_t>(place.run_units); p += s.lanes.divisor)
+    for (uint32_t n = thread.run; n < static_cast<uint32_t>(place.runs * place.repeats);
+         n += s.run_threads) {
+      const RepeatedRun which = find_repeat(s, place, n);
+      const WalkPlace at = place_position(s, p), run = place_run(s, which.run);
+      store(dst_base_ + place.dst + at.step + run.step + which.repeat * s.repeat_step,
+            get_shared(from + at.image + run.image, s.unit));
+    }
+}
+
+// Copies of runs: each vector as the thread gathers it, the units that lie behind its run included.
+void Interpreter::stage_runs(const TileSchedule& s, const TilePlace& place, uint32_t number) {
+  const int units = vector_bytes / s.unit;
+  const ThreadPlace thread = place_thread(s, number);
+  if (thread.run >= s.run_threads) return;
+  const int64_t from = misalignment(src_base_ + place.src - place.below) + place.below;
+  for (auto first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
+       first += static_cast<int32_t>(s.lanes.divisor) * units) {
+    const std::vector<int64_t> offsets = look_up(s, place, first);
+    for (uint32_t r = thread.run; r < static_cast<uint32_t>(place.runs); r += s.run_threads) {
+      Bytes vector;
+      for (const int64_t offset : offsets) {
+        const Bytes value = get_shared(from + place_run(s, r).image + offset, s.unit);
+        vector.insert(vector.end(), value.begin(), value.end());
+      }
+      put_shared(s.stage_at + (1 + r * s.stage_vectors + static_cast<uint32_t>(first / units)) *
+                                  int64_t{vector_bytes},
+                 vector);
+    }
+  }
+}
+
+void Interpreter::store_staged(const TileSchedule& s, const TilePlace& place, uint32_t number) {
+  const int32_t bytes = place.run_units * s.unit;
+  int64_t run = dst_base_ + place.dst + place_run(s, divide(number, s.out_vectors)).step;
+  for (int32_t n = 0; n < place.repeats; ++n, run += s.repeat_step) {
+    const StagedVector v = find_staged(s, number, misalignment(run));
+    if (v.at >= bytes) continue;
+    const Bytes two = get_shared(s.stage_at + int64_t{v.stage} * vector_bytes, vector_bytes);
+    const Bytes next = get_shared(s.stage_at + (int64_t{v.stage} + 1) * vector_bytes, vector_bytes);
+    Bytes value(two.begin() + v.shift, two.end());
+    value.insert(value.end(), next.begin(), next.begin() + v.shift);
+    store_units(place.run_units, s.unit, run + v.at, v.at / s.unit, value);
+  }
+}
+
+// What a block does once its rows are in shared memory.
+void Interpreter::store_tile(const TileSchedule& s, const TilePlace& place, Gather gather) {
+  if (gather == Gather::staged) {
+    for (uint32_t thread = 0; thread < tile_threads; ++thread) stage_runs(s, place, thread);
+    for (uint32_t i = 0; i < static_cast<uint32_t>(place.runs) * s.out_vectors.divisor; ++i)
+      store_staged(s, place, i);
+    return;
+  }
+  for (uint32_t thread = 0; thread < tile_threads; ++thread) {
+    if (gather == Gather::each) store_runs_each(s, place, thread);
+    if (gather == Gather::each || place_thread(s, thread).run >= s.run_threads) continue;
+    if (gather == Gather::prepared) store_runs_prepared(s, place, thread);
+    if (gather == Gather::linear || gather == Gather::columns) store_runs_linear(s, place, thread);
+    if (gather == Gather::single) store_runs_single(s, place, thread);
   }
 }
 
@@ -202,15 +280,18 @@ void Interpreter::run(const TileSchedule& s) {
   for (uint32_t tile = 0; tile < s.tiles; ++tile) {
     if (s.table_at % 4 != 0 || s.table_at + 4 * s.table_units > s.shared_bytes)
       fault("the table reaches out of shared memory");
-    shared_.assign(s.table_at, -1);
-    const TilePlace place = place_tile(s, tile);
+    if (lists_runs(s.gather) && s.runs_depth > 1 &&
+        (s.runs_at % sizeof(WalkPlace) != 0 ||
+         s.runs_at + s.runs[0] * sizeof(WalkPlace) > s.shared_bytes))
+      fault("the list of runs reaches out of shared memory");
+    shared_.assign(gather == Gather::staged ? s.runs_at : s.table_at, -1);
+    TilePlace place = place_tile(s, tile);
     for (uint32_t thread = 0; thread < tile_threads; ++thread) load_rows(s, place, thread);
-    for (uint32_t thread = 0; thread < tile_threads; ++thread) {
-      if (gather == Gather::each) store_runs_each(s, place, thread);
-      if (gather == Gather::each || place_thread(s, thread).run >= s.run_threads) continue;
-      if (gather == Gather::prepared) store_runs_prepared(s, place, thread);
-      if (gather >= Gather::linear) store_runs_linear(s, place, thread);
-    }
+    const bool apart = s.repeats_apart && gather <= Gather::prepared;
+    const int32_t turns = apart ? place.repeats : 1;
+    if (apart) place.repeats = 1;
+    for (int32_t turn = 0; turn < turns; ++turn, place.dst += s.repeat_step)
+      store_tile(s, place, gather);
   }
 }
 

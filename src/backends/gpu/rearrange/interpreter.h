@@ -50,16 +50,22 @@ class Interpreter {
 
   void load_rows(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void load_vector(int unit, int64_t to, int64_t from, int32_t begin, int32_t end, bool whole);
-  std::vector<int64_t> look_up(const TileSchedule& s, int32_t first);
+  std::vector<int64_t> look_up(const TileSchedule& s, const TilePlace& place, int32_t first);
   void store_runs_linear(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_runs_prepared(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_runs_each(const TileSchedule& s, const TilePlace& place, uint32_t thread);
+  void store_tile(const TileSchedule& s, const TilePlace& place, Gather gather);
+  void stage_runs(const TileSchedule& s, const TilePlace& place, uint32_t thread);
+  void store_staged(const TileSchedule& s, const TilePlace& place, uint32_t number);
+  void store_runs_single(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   template <class Offset>
   void gather_vector(const TileSchedule& s, const TilePlace& place, int64_t run, int32_t first,
                      const Offset& offset);
   // Gathers one vector of a run, whole or partial; offset(k) is where unit k is found.
   template <class Offset>
   void store_vector(int64_t run_units, int unit, int64_t to, int64_t first, Offset offset);
+  // What of a vector belongs to its run: all at once, or unit by unit.
+  void store_units(int64_t run_units, int unit, int64_t to, int64_t first, const Bytes& vector);
   int64_t transpose_row(const TransposeSchedule& s, const TransposePlace& place,
                         uint32_t row) const;
   int64_t transpose_place(const TransposeSchedule& s, const TransposePlace& place,
@@ -85,18 +91,13 @@ class Interpreter {
 template <class Offset>
 void Interpreter::store_vector(int64_t run_units, int unit, int64_t to, int64_t first,
                                Offset offset) {
-  const int units = vector_bytes / unit;
-  const bool whole = first >= 0 && first + units <= run_units;
   Bytes vector;
-  for (int k = 0; k < units; ++k) {
-    if (first + k < 0 || first + k >= run_units) continue;
-    const Bytes value = get_shared(offset(k), unit);
-    if (whole)
-      vector.insert(vector.end(), value.begin(), value.end());
-    else
-      store(to + k * unit, value);
+  for (int k = 0; k < vector_bytes / unit; ++k) {
+    const bool inside = first + k >= 0 && first + k < run_units;
+    const Bytes value = inside ? get_shared(offset(k), unit) : Bytes(static_cast<size_t>(unit));
+    vector.insert(vector.end(), value.begin(), value.end());
   }
-  if (whole) store(to, vector);
+  store_units(run_units, unit, to, first, vector);
 }
 
 }  // namespace infini::gpu

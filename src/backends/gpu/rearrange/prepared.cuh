@@ -91,17 +91,23 @@ class Tiles final : public Prepared {
   Tiles(const TileSchedule& schedule, bool early)
       : schedule_(schedule),
         kernel_(ready(kernel_for(schedule, schedule.gather), early)),
-        kernel_for_any_base_(
-            ready(kernel_for(schedule, std::min(schedule.gather, Gather::prepared)), early)) {}
+        kernel_for_any_base_(ready(kernel_for(schedule, for_any_base(schedule.gather)), early)) {}
   void run(void* dst, const void* src, void* stream) const override {
     const bool allowed =
         bases_allow(schedule_.gather, reinterpret_cast<uintptr_t>(dst) + schedule_.dst_offset,
                     reinterpret_cast<uintptr_t>(src) + schedule_.src_offset);
-    start("tile", allowed ? kernel_ : kernel_for_any_base_, schedule_.tiles, tile_threads,
+    start(candidate(), allowed ? kernel_ : kernel_for_any_base_, schedule_.tiles, tile_threads,
           schedule_.shared_bytes, schedule_, dst, src, stream);
   }
-  int alignment() const override { return schedule_.unit; }
-  const char* candidate() const override { return "tile"; }
+  // Any base will do, but where it counts with aligned ones there is a better schedule for others.
+  int alignment() const override {
+    return schedule_.gather == for_any_base(schedule_.gather) ? schedule_.unit : vector_bytes;
+  }
+  const char* candidate() const override {
+    return schedule_.gather == Gather::staged   ? "staged"
+           : schedule_.gather == Gather::single ? "single"
+                                                : "tile";
+  }
   std::string schedule() const override { return to_string(schedule_); }
 
  private:
@@ -109,15 +115,21 @@ class Tiles final : public Prepared {
   static constexpr Kernel<TileSchedule> kernels[] = {move_tiles<1, gather>, move_tiles<2, gather>,
                                                      move_tiles<4, gather>, move_tiles<8, gather>,
                                                      move_tiles<16, gather>};
+  static constexpr Kernel<TileSchedule> by_columns[] = {move_tiles<1, Gather::columns>,
+                                                        move_tiles<2, Gather::columns>};
+  static constexpr Kernel<TileSchedule> staged[] = {
+      move_tiles<1, Gather::staged>, move_tiles<2, Gather::staged>, move_tiles<4, Gather::staged>};
 
   static Kernel<TileSchedule> kernel_for(const TileSchedule& schedule, Gather gather) {
     switch (gather) {
       case Gather::each: return for_unit(kernels<Gather::each>, schedule.unit);
       case Gather::prepared: return for_unit(kernels<Gather::prepared>, schedule.unit);
       case Gather::linear: return for_unit(kernels<Gather::linear>, schedule.unit);
-      case Gather::columns: break;
+      case Gather::single: return for_unit(kernels<Gather::single>, schedule.unit);
+      case Gather::columns: return for_unit(by_columns, schedule.unit);
+      case Gather::staged: break;
     }
-    return schedule.unit == 1 ? move_tiles<1, Gather::columns> : move_tiles<2, Gather::columns>;
+    return for_unit(staged, schedule.unit);
   }
 
   TileSchedule schedule_;

@@ -53,6 +53,7 @@ constexpr Candidate<Prepared, Machine, RearrangePlan> candidates[] = {
     {"rows", bid<estimate_rows>},           {"planes", bid<estimate_planes>},
     {"scatter", bid<estimate_scatter>},     {"generic", bid<estimate_generic>},
     {"transpose", bid<estimate_transpose>}, {"tile", bid<estimate_tiles>},
+    {"staged", bid<estimate_staged>},       {"single", bid<estimate_single>},
 };
 
 constexpr BlockLimits limits{tile_bytes, least_tile_bytes, shared_bytes_per_block,

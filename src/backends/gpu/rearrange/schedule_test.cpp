@@ -1,6 +1,8 @@
 // The law of the GPU schedules, over random layouts: executed on the host, without a GPU.
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include "backends/gpu/rearrange/interpreter.h"
 #include "backends/gpu/rearrange/make_schedules.h"
 #include "backends/gpu/rearrange/planes/make_schedule.h"
@@ -29,16 +31,20 @@ int allowed_unit(const RearrangePlan& plan, int64_t dst_at, int64_t src_at) {
   return static_cast<int>(bits & -bits);
 }
 
+constexpr Stores all_stores[] = {Stores::vectors, Stores::staged, Stores::single};
+
 // Tries every kind of schedule that accepts the problem. Empty when all keep the law.
-std::string judge(const harness::RearrangeProblem& problem, int max_unit, const TileBudget& model) {
+std::string judge(const harness::RearrangeProblem& problem, int max_unit, const TileBudget& model,
+                  std::span<const Stores> of_tiles = all_stores) {
   const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
   if (plan.atom_bytes == 0) return "";
   const int64_t dst_at = problem.dst_at, src_at = problem.src_at;
   const int unit = std::min(max_unit, allowed_unit(plan, dst_at, src_at));
   const UnitNest nest = make_unit_nest(plan, unit);
   std::string fault;
-  if (const auto tile = make_tile_schedule(nest, model).schedule) {
-    fault = run_once(plan, *tile, dst_at, src_at);
+  for (const Stores stores : of_tiles) {
+    const auto tile = make_tile_schedule(nest, model, stores).schedule;
+    fault = tile ? run_once(plan, *tile, dst_at, src_at) : "";
     if (!fault.empty()) return "tile: " + fault + "\n" + to_string(*tile);
   }
   const bool aligned = (dst_at + plan.dst_offset) % 16 == 0 && (src_at + plan.src_offset) % 16 == 0;
@@ -106,7 +112,7 @@ TEST(Schedules, KeepTheLawOnRandomLayouts) {
     const int unit = pick(units);
     const TileBudget model{static_cast<int>(pick(tiles)), 32768, random.one_in(2) ? 1 : 4096,
                            32 << random.between(0, 2)};
-    const std::string fault = judge(problem, unit, model);
+    const std::string fault = judge(problem, unit, model, std::span(all_stores).subspan(i % 3, 1));
     ASSERT_EQ(fault, "") << "layout " << i << ": " << to_text(problem) << ", unit <= " << unit
                          << ", tiles of " << model.tile_bytes;
   }
@@ -262,7 +268,7 @@ TEST(Schedules, TheSearchOverlooksNothing) {
     const double found = make_tile_schedule(nest, model).cost;
     for (int64_t run = 32; run <= model.tile_bytes; run *= 2)
       for (int64_t row = 32; row <= model.tile_bytes; row *= 2) {
-        const TileShape shape = grow_tile(nest, SrcOrder(nest), run, row);
+        const TileShape shape = grow_tile(nest, SrcOrder(nest), run, row, Stores::vectors);
         BestTile alone;
         lay_out_tile(nest, shape, model, alone);
         if (shape.units * nest.unit <= model.tile_bytes) {

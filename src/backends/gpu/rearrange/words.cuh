@@ -107,6 +107,46 @@ __device__ inline Vector shift_together(const Vector& low, const Vector& high, i
   return result;
 }
 
+// Bytes [begin, end) of a vector, which begin and end at units; `to` is where its first byte would go,
+// a multiple of 16. Few and wide stores, of which each lies as its width wants.
+template <int unit>
+__device__ void store_part(char* to, const Vector& v, int begin, int end) {
+  const auto word = [&](int at) {
+    const uint32_t low = at & 4 ? v.word[1] : v.word[0], high = at & 4 ? v.word[3] : v.word[2];
+    return at & 8 ? high : low;
+  };
+  if (unit == vector_bytes || end - begin == vector_bytes) {
+    store_vector(to, v);
+  } else if (begin > 0 && end < vector_bytes) {
+#pragma unroll 1
+    for (int k = begin; k < end; k += unit)
+      if constexpr (unit >= 8)
+        store_word<8>(to + k, make_uint2(word(k), word(k + 4)));
+      else
+        store_word<unit>(to + k, static_cast<Word<unit>>(word(k) >> (8 * (k & 3))));
+  } else {  // an end of the vector: ever wider from the middle, or ever narrower towards it
+    const bool tail = begin == 0;
+    const int bits = tail ? end : vector_bytes - begin;
+    if (bits & 8) {
+      const int at = tail ? 0 : 8;
+      store_word<8>(to + at,
+                    make_uint2(tail ? v.word[0] : v.word[2], tail ? v.word[1] : v.word[3]));
+    }
+    if constexpr (unit <= 4) {
+      const int at = tail ? bits & 8 : vector_bytes - (bits & 12);
+      if (bits & 4) store_word<4>(to + at, word(at));
+    }
+    if constexpr (unit <= 2) {
+      const int at = tail ? bits & 12 : vector_bytes - (bits & 14);
+      if (bits & 2) store_word<2>(to + at, static_cast<uint16_t>(word(at) >> (8 * (at & 2))));
+    }
+    if constexpr (unit == 1) {
+      const int at = tail ? bits & 14 : begin;
+      if (bits & 1) store_word<1>(to + at, static_cast<uint8_t>(word(at) >> (8 * (at & 3))));
+    }
+  }
+}
+
 // 4 / unit words of 4 bytes as a square of units: rows become columns.
 template <int unit>
 __device__ void transpose_units(uint32_t (&words)[4 / unit]) {

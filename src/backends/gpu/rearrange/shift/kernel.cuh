@@ -38,15 +38,8 @@ __device__ void store_shifted(const ShiftSchedule& s, const ShiftRow* rows, uint
     const uint4* image = images + number * s.image_vectors.divisor + vector + lead / vector_bytes;
     const Vector value =
         shift_together(load_vector(image), load_vector(image + 1), lead % vector_bytes);
-    char* to = dst + row.to + at;
-    if (has_all(row, at)) {
-      store_vector(to, value);
-    } else {
-#pragma unroll
-      for (int k = 0; k < vector_bytes / unit; ++k)
-        if (at + k * unit >= row.begin && at + k * unit < row.end)
-          store_word<unit>(to + k * unit, value.template get<unit>(k));
-    }
+    store_part<unit>(dst + row.to + at, value, at < row.begin ? row.begin - at : 0,
+                     row.end - at < vector_bytes ? row.end - at : vector_bytes);
   }
 }
 

@@ -55,7 +55,9 @@ double gather_instructions(Gather gather, double units) {
     case Gather::each: return 41.5 + 11.6 * units;
     case Gather::prepared: return 10.4;
     case Gather::linear: return 46;
-    case Gather::columns: break;
+    case Gather::staged: return 26;
+    case Gather::columns:
+    case Gather::single: break;
   }
   return 38.8 + 1.37 * units;
 }
@@ -71,7 +73,44 @@ double split_cost(Ends ends) {
   return costs.split_line + costs.split_vector;
 }
 
+// Units one by one: all runs of a thread are found from the first, unless that takes several loops.
+void add_single_walk(const TileSchedule& s, BlockWork& work) {
+  const double lanes = s.lanes.divisor, positions = std::ceil(s.run_units[0] / lanes);
+  const bool linear = s.runs_depth <= 1 && s.repeats[0] == 1;
+  const double runs = static_cast<double>(s.runs[0]) * s.repeats[0];
+  work.rounds = positions * std::ceil(runs / s.run_threads);
+  work.warps = warps(lanes * s.run_threads);
+  work.vector = linear ? 7 : 20;
+  work.at_once = 4;
+  work.words = s.unit == 1 ? 8 : s.unit == 2 ? 5 : 4;  // of the time that a store takes
+  work.word_bytes = s.unit;
+  work.piece = std::min(lanes, 32.0) * s.unit;
+  work.once += work.warps * positions * (20 + 14.0 * s.run_depth);
+}
+
+// Runs that are copied inside shared memory, and then shifted.
+void add_staged_walk(const TileSchedule& s, BlockWork& work) {
+  const double units = vector_bytes / s.unit, lanes = s.lanes.divisor;
+  const double once = std::ceil(s.stage_vectors / lanes);  // offsets are looked up so often
+  const double out =
+      std::ceil(static_cast<double>(s.runs[0]) * s.out_vectors.divisor / tile_threads);
+  constexpr double shift = 90, shifted_words = 10;
+  work.rounds = once * std::ceil(static_cast<double>(s.runs[0]) / s.run_threads);
+  work.warps = warps(lanes * s.run_threads);
+  work.vector = gather_instructions(s.gather, units);
+  work.words = units + shifted_words;
+  work.word_bytes = s.unit;
+  work.piece = std::min<double>(s.out_vectors.divisor, 32) * vector_bytes;
+  work.once += work.warps * once * costs.look_up * units +
+               warps(s.table_units) * costs.table_loop * s.run_depth +
+               tile_threads / 32 * out * shift * s.repeats[0];
+  // The sectors that runs share are written together, unless the runs lie far apart.
+  if (!work.runs_far) work.lie.runs = std::min(work.lie.runs, Ends::vectors);
+}
+
 void add_store_walk(const TileSchedule& s, BlockWork& work) {
+  if (s.gather == Gather::single) return add_single_walk(s, work);
+  if (s.gather == Gather::staged) return add_staged_walk(s, work);
   const double units = vector_bytes / s.unit, lanes = s.lanes.divisor;
   const auto vectors = static_cast<double>(run_vectors(s));
   const double columns = s.gather == Gather::columns ? 4.0 / s.unit : 1;
@@ -83,6 +122,7 @@ void add_store_walk(const TileSchedule& s, BlockWork& work) {
   const double partial = work.lie.runs != Ends::units ? 0 : std::min(1.0, 48 / vectors) * units;
   work.vector = gather_instructions(s.gather, units) + costs.repeat * s.repeats[0] +
                 partial * (s.unit == 1 ? costs.part_byte : costs.part_unit);
+  if (s.repeats_apart) work.rounds *= s.repeats[0];
   work.words = s.gather == Gather::columns ? 4 : units;
   work.word_bytes = s.unit;
   work.piece = std::min(lanes, 32.0) * vector_bytes;
@@ -102,7 +142,7 @@ void Banks::ask(int32_t byte) {
 }
 
 double bank_conflicts(const TileSchedule& s) {
-  const auto units = static_cast<uint32_t>(vector_bytes / s.unit);
+  const auto units = static_cast<uint32_t>(s.gather == Gather::single ? 1 : vector_bytes / s.unit);
   const uint32_t runs = s.gather == Gather::columns ? static_cast<uint32_t>(4 / s.unit) : 1;
   const bool alike = s.gather >= Gather::linear && (s.unit >= 4 || s.gather == Gather::columns);
   const uint32_t samples = alike ? 1 : std::min(units, 4u);
@@ -135,6 +175,16 @@ Lie lie_of(const TileSchedule& s) {
   return lie;
 }
 
+// With gaps a run's sectors are written in part, and so read before.
+double run_traffic(const TileSchedule& s, bool gaps) {
+  const auto units = static_cast<double>(s.run_units[0]);
+  if (!gaps) return units * s.unit;
+  double span = s.unit;
+  for (int i = 0; i < s.run_depth; ++i)
+    span += static_cast<double>((s.run[i].extent.divisor - 1) * s.run[i].step);
+  return 2 * std::min(span, units * sector_bytes);
+}
+
 double start_instructions(int grid_depth) {
   return tile_threads / 32 * (costs.block_start + costs.grid_loop * grid_depth);
 }
@@ -144,9 +194,10 @@ BlockWork work_of(const TileSchedule& s, const Lie& lie) {
   work.blocks = s.tiles;
   work.runs = s.runs[0], work.repeats = s.repeats[0];
   work.run_bytes = static_cast<double>(s.run_units[0]) * s.unit;
+  work.run_traffic = run_traffic(s, s.gather == Gather::single);
   work.bytes = work.run_bytes * work.runs * work.repeats;
   work.shared_bytes = s.shared_bytes;
-  work.resident = s.unit == 1 && s.gather == Gather::prepared ? 4 : 5;
+  work.resident = s.unit == 1 && looks_up(s.gather) ? 4 : 5;
   work.rows = s.rows[0], work.row_bytes = s.row_bytes[0], work.row_depth = s.row_depth;
   work.row_step = s.row_depth > 0 ? std::abs(static_cast<double>(s.row[0].step)) : INFINITY;
   work.row_rounds =
@@ -173,7 +224,7 @@ double cost_of_block(const BlockWork& w, double conflicts, const UnitNest& nest,
   const double line = w.lie.rows == Ends::lines ? 0 : costs.row_line;
   const double row = std::min(w.row_bytes + costs.row_place + line, w.row_step);
   const double run =
-      w.run_bytes + split_cost(w.lie.runs) +
+      w.run_traffic + split_cost(w.lie.runs) +
       std::ceil(w.run_bytes / w.piece) * (costs.run_place + (w.runs_far ? costs.far_place : 0));
   const double memory = (w.rows * row + w.runs * w.repeats * run) * filled /
                         (costs.bus_share * device.bytes_per_cycle());
@@ -184,7 +235,8 @@ double cost_of_block(const BlockWork& w, double conflicts, const UnitNest& nest,
   const double resident =
       std::max(1.0, std::floor(std::min(w.resident, static_cast<double>(device.shared_bytes) /
                                                         (w.shared_bytes + block_shared_bytes))));
-  const double waiting = w.rounds * (costs.vector_wait + costs.word_wait * w.words) / resident;
+  const double waiting =
+      w.rounds / w.at_once * (costs.vector_wait + costs.word_wait * w.words) / resident;
   const double longest = std::max({memory, issued, shared});
   const double busy = longest + costs.others * (memory + issued + shared - longest);
   const double cycles = busy * (1 + costs.large * w.shared_bytes / 49152) + waiting;

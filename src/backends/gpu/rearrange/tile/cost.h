@@ -28,10 +28,11 @@ struct BlockWork {
   double rows, row_bytes, row_step;  // row_step: to the next row, if rows that touch are read once
   double row_rounds, row_depth;
   // The store walk: runs, each written so often, `piece` bytes by one instruction.
-  double runs, run_bytes, repeats, piece;
+  double runs, run_bytes, run_traffic, repeats, piece;  // run_traffic: what memory moves for a run
   Lie lie;
   bool runs_far;             // they lie so far apart that every place counts
   double rounds, warps;      // vectors of each thread, threads that have some
+  double at_once = 1;        // vectors that a thread waits for together
   double vector;             // instructions for one vector of a thread
   double words, word_bytes;  // how a vector is read from shared memory
   double once;               // all other instructions of the block
@@ -67,6 +68,7 @@ constexpr int bank_threads(int word_bytes) { return word_bytes <= 4 ? 32 : 128 /
 double bank_conflicts(const TileSchedule& schedule);
 
 Lie lie_of(const TileSchedule& schedule);
+double run_traffic(const TileSchedule& schedule, bool gaps);
 BlockWork work_of(const TileSchedule& schedule, const Lie& lie);
 double cost_of_tiles(const TileSchedule& schedule, const UnitNest& nest, const DeviceModel& device);
 

@@ -48,9 +48,15 @@ __device__ void load_rows(const TileSchedule& s, const TilePlace& place, const c
 }
 
 // Writes down where the first positions of a run are found, whatever the loops they are made of.
-inline __device__ void make_table(const TileSchedule& s, int32_t* table) {
+inline __device__ void make_table(const TileSchedule& s, const TilePlace& place, int32_t* table) {
   for (uint32_t i = threadIdx.x; i < s.table_units; i += tile_threads)
-    table[i] = position_image(s, table_position(s, i));
+    table[i] = position_image(s, table_position(s, place, i));
+}
+
+// The same for runs.
+inline __device__ void make_runs(const TileSchedule& s, const TilePlace& place, WalkPlace* runs) {
+  if (s.runs_depth > 1)
+    for (uint32_t r = threadIdx.x; r < place.runs; r += tile_threads) runs[r] = place_run(s, r);
 }
 
 // What the walks that store share.
@@ -62,6 +68,7 @@ struct TileStore {
   char* dst;                  // of the tile
   const unsigned char* from;  // where the images have the tile's first element
   const int32_t* table;       // of positions
+  const WalkPlace* listed;    // the runs, where they are listed
 
   __device__ TileStore(const TileSchedule& schedule, const TilePlace& tile, char* base,
                        const char* src, const unsigned char* images)
@@ -69,7 +76,13 @@ struct TileStore {
         place(tile),
         dst(base + tile.dst),
         from(images + misalignment(src + tile.src - tile.below) + tile.below),
-        table(reinterpret_cast<const int32_t*>(images + schedule.table_at)) {}
+        table(reinterpret_cast<const int32_t*>(images + schedule.table_at)),
+        listed(reinterpret_cast<const WalkPlace*>(images + schedule.runs_at)) {}
+
+  __device__ WalkPlace run_of(uint32_t r) const {
+    if (s.runs_depth > 1) return listed[r];
+    return {s.many[0].step * r, s.many[0].image * static_cast<int32_t>(r)};
+  }
 
   // Gathers the vector that begins at position `first` of a run, and stores it; offset(k) is where
   // unit k is found, offset.again(k) says the same for a k that is not known when this is compiled.
@@ -180,7 +193,7 @@ struct TileStore {
     const uint32_t count = place.runs * s.lanes.divisor;
     for (uint32_t i = threadIdx.x; i < count; i += tile_threads) {
       const ThreadPlace item = place_thread(s, i);
-      const WalkPlace run = place_run(s, item.run);
+      const WalkPlace run = run_of(item.run);
       const int lead = misalignment(dst + run.step) / unit;
       const int32_t first = static_cast<int32_t>(item.vector) * units - lead;
       if (first < place.run_units)
@@ -206,6 +219,66 @@ struct TileStore {
       }
   }
 
+  // Copies the runs into shared memory, where all of them begin at vectors: the offsets of a thread's
+  // units serve it in all of its runs, wherever these begin in dst.
+  __device__ void stage(const ThreadPlace& thread, uint4* copies) const {
+    const auto stride = static_cast<int32_t>(s.lanes.divisor) * units;
+    for (auto first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
+         first += stride) {
+      const LookedUp offset(*this, first);
+      for (uint32_t r = thread.run; r < place.runs; r += s.run_threads) {
+        const unsigned char* images = from + run_of(r).image;
+        Vector value;
+#pragma unroll
+        for (int k = 0; k < units; ++k) value.put<unit>(k, load_word<unit>(images + offset(k)));
+        store_vector(copies + r * s.stage_vectors + first / units, value);
+      }
+    }
+  }
+
+  // Writes the copies to dst, each vector of it made of two.
+  __device__ void unstage(const uint4* copies) const {
+    const uint32_t count = place.runs * s.out_vectors.divisor;
+    const int32_t bytes = place.run_units * unit;
+    for (uint32_t i = threadIdx.x; i < count; i += tile_threads) {
+      char* run = dst + run_of(divide(i, s.out_vectors)).step;
+#pragma unroll 1
+      for (int n = 0; n < place.repeats; ++n, run += s.repeat_step) {
+        const StagedVector v = find_staged(s, i, misalignment(run));
+        if (v.at >= bytes) continue;
+        const uint4* two = copies + v.stage - 1;
+        const Vector value = shift_together(load_vector(two), load_vector(two + 1), v.shift);
+        store_part<unit>(run + v.at, value, v.at < 0 ? -v.at : 0,
+                         bytes - v.at < vector_bytes ? bytes - v.at : vector_bytes);
+      }
+    }
+  }
+
+  // A thread's positions, each in all of its runs: what it finds out of a position serves them all.
+  __device__ void single(const ThreadPlace& thread) const {
+    for (auto p = thread.vector; p < place.run_units; p += s.lanes.divisor) {
+      const WalkPlace at = place_position(s, p);
+      if (s.runs_depth > 1 || place.repeats > 1) {
+        for (uint32_t n = thread.run; n < place.runs * place.repeats; n += s.run_threads) {
+          const RepeatedRun which = find_repeat(s, place, n);
+          const WalkPlace run = run_of(which.run);
+          store_word<unit>(dst + at.step + run.step + which.repeat * s.repeat_step,
+                           load_word<unit>(from + at.image + run.image));
+        }
+        continue;
+      }
+      const int64_t step = s.many[0].step * s.run_threads;
+      const int32_t run_image = s.many[0].image * static_cast<int32_t>(s.run_threads);
+      char* to = dst + at.step + s.many[0].step * thread.run;
+      const unsigned char* images =
+          from + at.image + s.many[0].image * static_cast<int32_t>(thread.run);
+#pragma unroll 4
+      for (uint32_t r = thread.run; r < place.runs;
+           r += s.run_threads, to += step, images += run_image)
+        store_word<unit>(to, load_word<unit>(images));
+    }
+  }
+
   __device__ void sort_columns(char* to, const unsigned char* images) const {
     constexpr int runs = 4 / unit;
     Vector values[runs];
@@ -226,25 +299,42 @@ struct TileStore {
 
 template <int unit, Gather gather>
 __global__ void __launch_bounds__(tile_threads,
-                                  resident_blocks(gather <= Gather::prepared && unit < 4 ? 4 : 5,
+                                  resident_blocks(looks_up(gather) && unit < 4 ? 4 : 5,
                                                   tile_threads))
     move_tiles(const __grid_constant__ TileSchedule s, char* dst, const char* src) {
   unsigned char* images = shared_memory();
-  const TilePlace place = place_tile(s, blockIdx.x);
+  TilePlace place = place_tile(s, blockIdx.x);
   wait_for_predecessor();
   load_rows<unit>(s, place, src, images);
-  if constexpr (gather <= Gather::prepared)
-    make_table(s, reinterpret_cast<int32_t*>(images + s.table_at));
+  if constexpr (looks_up(gather))
+    make_table(s, place, reinterpret_cast<int32_t*>(images + s.table_at));
+  if constexpr (lists_runs(gather))
+    make_runs(s, place, reinterpret_cast<WalkPlace*>(images + s.runs_at));
   stage_wait();
   __syncthreads();
-  const TileStore<unit> store(s, place, dst, src, images);
   const ThreadPlace thread = place_thread(s, threadIdx.x);
-  if constexpr (gather == Gather::each) {
-    store.each();
-  } else if (thread.run < s.run_threads) {
-    if constexpr (gather == Gather::prepared) store.prepared(thread);
+  if constexpr (gather == Gather::staged) {
+    const TileStore<unit> store(s, place, dst, src, images);
+    auto* copies = reinterpret_cast<uint4*>(images + s.stage_at) + 1;
+    if (thread.run < s.run_threads) store.stage(thread, copies);
+    __syncthreads();
+    store.unstage(copies);
+  } else if (gather != Gather::each && thread.run >= s.run_threads) {
+    return;
+  } else if constexpr (gather <= Gather::prepared) {
+    const int32_t turns = s.repeats_apart ? place.repeats : 1;
+    if (s.repeats_apart) place.repeats = 1;
+#pragma unroll 1
+    for (int32_t turn = 0; turn < turns; ++turn, place.dst += s.repeat_step) {
+      const TileStore<unit> store(s, place, dst, src, images);
+      if constexpr (gather == Gather::each) store.each();
+      if constexpr (gather == Gather::prepared) store.prepared(thread);
+    }
+  } else {
+    const TileStore<unit> store(s, place, dst, src, images);
     if constexpr (gather == Gather::linear) store.linear(thread);
     if constexpr (gather == Gather::columns) store.columns(thread);
+    if constexpr (gather == Gather::single) store.single(thread);
   }
 }
 

@@ -57,11 +57,14 @@ class Layouter {
     s.src_offset = nest_.src_offset;
     s.src_begin = nest_.src_bytes.begin;
     s.src_end = nest_.src_bytes.end;
-    lie_ = lie_of(s);
+    lie_ = model_.bases_aligned ? lie_of(s) : Lie{Ends::units, Ends::units};
+    if (single()) lie_.runs = Ends::vectors;  // as far as run_traffic() does not have it
     if (cost_of_block(least_work(), 1, nest_, model_.device) < best_.cost) lay_images();
   }
 
  private:
+  bool single() const { return shape_.stores == Stores::single; }
+
   // The loop of a chain that the tile takes a part of: only ever the chain's outermost.
   int cut_loop(const int* order, int length) const {
     if (length == 0) return -1;
@@ -106,7 +109,7 @@ class Layouter {
       const int i = shape_.run_order[n];
       const Loop& loop = nest_.loops[i];
       if (s.run_depth == max_tile_loops) return false;
-      TileLoop position{divisor_of(shape_.take[i]), 0, 0};
+      TileLoop position{divisor_of(shape_.take[i]), 0, loop.dst_step};
       row_of_[s.run_depth] = -1;
       if (shape_.in_row[i]) {
         position.image = static_cast<int32_t>(loop.src_step);
@@ -170,6 +173,7 @@ class Layouter {
     const int repeat = shape_.repeat;
     s.repeats[last] = repeat < 0 ? 1 : static_cast<int32_t>(take(repeat, repeat, last));
     if (repeat >= 0) s.repeat_step = nest_.loops[repeat].dst_step;
+    s.repeats_apart = shape_.stores == Stores::vectors && s.repeat_step % vector_bytes != 0;
   }
 
   // Rows that begin anywhere touch a vector more on either side.
@@ -202,10 +206,12 @@ class Layouter {
   BlockWork least_work() const {
     BlockWork work{};
     work.blocks = s.tiles, work.resident = 1, work.lie = lie_;
+    if (shape_.stores == Stores::staged) work.lie.runs = std::min(lie_.runs, Ends::vectors);
     work.rows = s.rows[0], work.row_bytes = s.row_bytes[0];
     work.row_step = s.row_depth > 0 ? std::abs(static_cast<double>(s.row[0].step)) : INFINITY;
     work.runs = s.runs[0], work.repeats = s.repeats[0];
     work.run_bytes = work.piece = static_cast<double>(s.run_units[0]) * s.unit;
+    work.run_traffic = run_traffic(s, single());
     work.bytes = work.run_bytes * work.runs * work.repeats;
     return work;
   }
@@ -219,7 +225,7 @@ class Layouter {
       s.row_lanes[i] =
           divisor_of(std::min<int64_t>(ceil_div(touched, int64_t{vector_bytes}), tile_threads));
     }
-    const bool can_skew = s.run_depth > 0 && row_of_[0] == 0 && vector_units_ > 1;
+    const bool can_skew = s.run_depth > 0 && row_of_[0] == 0 && vector_units_ > 1 && !single();
     const int64_t most = s.rows[0] > 1 ? 4 : 1;
     for (int64_t n = 0; n < most * (1 + can_skew); ++n)
       if (!set_pitches(n / (1 + can_skew), can_skew && n % 2 == 0) || !lay_threads()) return;
@@ -251,17 +257,32 @@ class Layouter {
   // than the best so far.
   bool lay_threads() {
     find_period();
+    promising_ = false;
+    if (single()) return lay_single_units();
+    if (shape_.stores == Stores::staged) {
+      consider(Gather::staged, std::min<int64_t>(stage_vectors(), tile_threads));
+      return promising_;
+    }
     const bool linear = s.run_depth <= 1 && lie_.runs != Ends::units;
     const Gather kind =
         linear ? has_columns() ? Gather::columns : Gather::linear : Gather::prepared;
-    const int64_t vectors = run_vectors(s), period = s.period.divisor / vector_units_;
-    promising_ = false;
+    const int64_t vectors = lie_.runs == Ends::units ? most_vectors() : run_vectors(s);
+    const int64_t period = s.period.divisor / vector_units_;
     bool can = consider(kind, most_vectors());
     for (const int64_t wanted : {4, 8, 16, 32, 64, tile_threads}) {
       can |= consider(kind, std::min(wanted, vectors) / period * period);
       if (wanted >= vectors) break;
     }
     if (!can) consider(Gather::each, most_vectors());
+    return promising_;
+  }
+
+  // Runs with gaps: threads along a run, the others at other runs.
+  bool lay_single_units() {
+    for (const int64_t wanted : {8, 16, 32, 64, tile_threads}) {
+      consider(Gather::single, std::min<int64_t>(wanted, s.run_units[0]));
+      if (wanted >= s.run_units[0]) break;
+    }
     return promising_;
   }
 
@@ -275,6 +296,9 @@ class Layouter {
     if (cost < best_.cost) best_.schedule = s, best_.cost = cost;
     return true;
   }
+
+  // Of a run's copy in shared memory.
+  int64_t stage_vectors() const { return ceil_div(int64_t{s.run_units[0]}, vector_units_); }
 
   // Vectors of a run, wherever the bases lie.
   int64_t most_vectors() const {
@@ -297,8 +321,16 @@ class Layouter {
     s.gather = gather;
     s.lanes = divisor_of(lanes);
     s.run_threads = static_cast<uint32_t>(std::clamp(tile_threads / lanes, int64_t{1}, runs));
+    if (gather == Gather::single) {
+      s.table_units = 0;
+      s.shared_bytes = s.table_at;
+      s.run_threads =
+          static_cast<uint32_t>(std::clamp(tile_threads / lanes, int64_t{1}, runs * s.repeats[0]));
+      s.by_runs[0] = divisor_of(s.runs[0]), s.by_runs[1] = divisor_of(s.runs[1]);
+      return list_runs();
+    }
     s.run_threads = alike(s.run_threads);
-    s.one_step = gather == Gather::each || lanes >= most_vectors();
+    s.one_step = gather == Gather::each || gather == Gather::staged || lanes >= most_vectors();
     const int64_t period = s.period.divisor / vector_units_;
     s.lanes_image = static_cast<int32_t>(lanes / period * s.period_image);
     if (lanes % period != 0 && !s.one_step) return false;
@@ -308,11 +340,28 @@ class Layouter {
     s.table_units = static_cast<uint32_t>(entries);
     s.shared_bytes =
         s.table_at + static_cast<uint32_t>(round_up(4 * entries, int64_t{vector_bytes}));
-    if (entries > most_table_units || s.shared_bytes > static_cast<uint32_t>(model_.shared_bytes))
-      return false;
-    return gather == Gather::each || whole_vectors(s.many, s.runs_depth) ||
+    if (gather == Gather::staged) lay_stage();
+    if (entries > most_table_units || !list_runs()) return false;
+    return gather == Gather::each || gather == Gather::staged ||
+           whole_vectors(s.many, s.runs_depth) ||
            s.runs[0] <= static_cast<int64_t>(s.run_threads) ||
            (s.runs_depth == 1 && s.many[0].step * s.run_threads % vector_bytes == 0);
+  }
+
+  // Behind all else; false when shared memory is too small.
+  bool list_runs() {
+    s.runs_at = s.shared_bytes;
+    if (lists_runs(s.gather) && s.runs_depth > 1)
+      s.shared_bytes += static_cast<uint32_t>(s.runs[0] * sizeof(WalkPlace));
+    return s.shared_bytes <= static_cast<uint32_t>(model_.shared_bytes);
+  }
+
+  // Behind the table.
+  void lay_stage() {
+    s.stage_at = s.shared_bytes;
+    s.stage_vectors = static_cast<uint32_t>(stage_vectors());
+    s.out_vectors = divisor_of(most_vectors());
+    s.shared_bytes += (static_cast<uint32_t>(s.runs[0]) * s.stage_vectors + 2) * vector_bytes;
   }
 
   const UnitNest& nest_;

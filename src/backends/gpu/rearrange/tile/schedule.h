@@ -6,7 +6,8 @@
 //   load:  every stretch of src (a row) is copied into shared memory as it lies in memory, byte for
 //          byte, gaps included, with aligned 16-byte accesses: the row's image.
 //   store: every run of dst is written with aligned 16-byte accesses; each vector is gathered from
-//          the images, unit by unit.
+//          the images, unit by unit. Runs with gaps, whose units share sectors without touching,
+//          are written by a thread for every unit, neighbours side by side.
 // Neither side needs an aligned pitch. The images' pitches are those of src modulo 16, so that
 // every image lies in its vectors as its row does, and where a unit is found stays linear in all
 // loops; the first and last vector of a run may be partial. Law: over all tiles every unit of the
@@ -35,7 +36,18 @@ enum class Gather : int32_t {
   prepared,  // at offsets that it looks up once: its vectors are whole periods of the loops apart
   linear,    // at even distances: one loop, all runs aligned
   columns,   // as linear, 4 bytes of neighbouring runs at a time (units of 1 and 2 bytes)
+  single,    // units of runs with gaps, each written by itself
+  staged,  // at offsets that serve all runs, into a copy of the runs in shared memory that begin at
+           // vectors there; from it they are shifted to where they lie in dst
 };
+
+constexpr bool looks_up(Gather gather) {
+  return gather <= Gather::prepared || gather == Gather::staged;
+}
+// Threads go from run to run in no order that would be theirs: where runs lie is written down.
+constexpr bool lists_runs(Gather gather) {
+  return gather == Gather::each || gather == Gather::single || gather == Gather::staged;
+}
 
 // A loop that blocks are spread over.
 struct GridLoop {
@@ -47,7 +59,7 @@ struct GridLoop {
 struct TileLoop {
   FastDivisor extent;
   int32_t image;  // bytes from step to step in the images
-  int64_t step;   // bytes in src (row walk) or in dst (run walk)
+  int64_t step;   // bytes in src (row walk) or in dst (the others)
 };
 
 // Values that differ in the last tile along a loop that the tile cuts: [0] whole, [1] last.
@@ -64,13 +76,15 @@ struct TileSchedule {
   int64_t dst_offset, src_offset;
   int64_t src_begin, src_end;   // where reads may go
   int64_t rows_low, rows_high;  // how far rows start from the first, at most
-  // Positions in a dst run (D chain), runs in a tile (loops of S alone), rows of a tile (loops of D
+  // Positions in a run of dst (D chain), runs in a tile (loops of S alone), rows of a tile (loops of D
   // alone), and the bytes of one row's image.
   Clipped run_units, runs, rows, row_bytes;
   // The lowest src address of a tile lies this many bytes below its first element (steps < 0).
   Clipped below;
   // Every run is written so many times, repeat_step bytes apart: a loop that src does not know.
+  // repeats_apart: they begin elsewhere in their vectors, which are gathered anew for each.
   Clipped repeats;
+  int32_t repeats_apart;
   int64_t repeat_step;
   // The load walk: so many threads share a row, [1] where rows may begin anywhere.
   FastDivisor row_lanes[2];
@@ -90,7 +104,15 @@ struct TileSchedule {
   int32_t unit_image;    // linear: from position to position
   // In shared memory behind the images: where the first positions are found, in 32 bits each.
   uint32_t table_at, table_units;
-  TileLoop run[max_tile_loops];   // positions in a run: image
+  // staged: where the copies of the runs lie, one vector before and behind them included; the vectors
+  // of each, and those that it may touch in dst.
+  uint32_t stage_at, stage_vectors;
+  FastDivisor out_vectors;
+  // Where the runs lie (each, single and staged), if that takes more than one loop.
+  uint32_t runs_at;
+  FastDivisor
+      by_runs[2];  // single: repeats are shared out to threads after runs, [1] of clipped tiles
+  TileLoop run[max_tile_loops];   // positions in a run: image, step in dst
   TileLoop many[max_tile_loops];  // runs of a tile: image, step in dst
   TileLoop row[max_tile_loops];   // rows of a tile: image, step in src
   GridLoop grid[max_grid_loops];
@@ -163,19 +185,26 @@ constexpr WalkPlace place_run(const TileSchedule& s, uint32_t run) {
   return place_step(s.many, s.runs_depth, run);
 }
 
-// Where a position of a run is found in the images, those of the tile's lowest address being at 0.
-constexpr int32_t position_image(const TileSchedule& s, uint32_t position) {
+// Where a position of a run lies in dst, and where it is found in the images, those of the tile's
+// lowest address being at 0.
+constexpr WalkPlace place_position(const TileSchedule& s, uint32_t position) {
   const uint32_t digit =
       s.run_depth == 1 ? position
                        : position - divide(position, s.run[0].extent) * s.run[0].extent.divisor;
-  return place_step(s.run, s.run_depth, position).image + static_cast<int32_t>(skewed(s, digit));
+  WalkPlace place = place_step(s.run, s.run_depth, position);
+  place.image += static_cast<int32_t>(skewed(s, digit));
+  return place;
+}
+constexpr int32_t position_image(const TileSchedule& s, uint32_t position) {
+  return place_position(s, position).image;
 }
 
 // The table begins and ends with entries of units that lie beyond the run and are never taken: a
-// vector may begin before its run, and end behind it.
-constexpr uint32_t table_position(const TileSchedule& s, uint32_t entry) {
+// vector may begin before its run, and end behind it. (Copies of runs take them, but never further.)
+constexpr uint32_t table_position(const TileSchedule& s, const TilePlace& place, uint32_t entry) {
   const auto units = static_cast<uint32_t>(vector_bytes / s.unit);
-  const uint32_t last = s.table_units - 2 * units - 1;
+  const uint32_t last =
+      (s.one_step ? static_cast<uint32_t>(place.run_units) : s.table_units - 2 * units) - 1;
   return entry < units ? 0 : entry - units > last ? last : entry - units;
 }
 
@@ -208,11 +237,36 @@ constexpr ThreadPlace place_thread(const TileSchedule& s, uint32_t thread) {
   return place_thread(thread, s.lanes);
 }
 
+// Single units: run and repeat `number` of a tile.
+struct RepeatedRun {
+  uint32_t run, repeat;
+};
+constexpr RepeatedRun find_repeat(const TileSchedule& s, const TilePlace& place, uint32_t number) {
+  const uint32_t repeat = divide(number, s.by_runs[place.runs != s.runs[0]]);
+  return {number - repeat * static_cast<uint32_t>(place.runs), repeat};
+}
+
+// Vector `number` of all that the runs of a tile touch in dst.
+struct StagedVector {
+  uint32_t run, stage;  // its run; the first of the two vectors of the copies that it is made of
+  int32_t at;           // where it lies in its run, in bytes; below 0 where it begins before
+  int32_t shift;        // its first byte in the two
+};
+constexpr StagedVector find_staged(const TileSchedule& s, uint32_t number, int lead) {
+  const uint32_t run = divide(number, s.out_vectors);
+  const uint32_t vector = number - run * s.out_vectors.divisor;
+  return {run, run * s.stage_vectors + vector + (lead == 0),
+          static_cast<int32_t>(vector) * vector_bytes - lead, -lead & (vector_bytes - 1)};
+}
+
 // Linear gathering wants dst addresses that are multiples of the vector, columns also src addresses
 // that are multiples of 4. When the bases are not, the same schedule runs as `prepared`.
+constexpr Gather for_any_base(Gather gather) {
+  return gather == Gather::linear || gather == Gather::columns ? Gather::prepared : gather;
+}
 constexpr bool bases_allow(Gather gather, uintptr_t dst, uintptr_t src) {
   if (gather == Gather::columns && src % 4 != 0) return false;
-  return gather < Gather::linear || dst % vector_bytes == 0;
+  return gather == for_any_base(gather) || dst % vector_bytes == 0;
 }
 
 }  // namespace infini::gpu

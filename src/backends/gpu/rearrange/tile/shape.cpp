@@ -11,14 +11,15 @@
 namespace infini::gpu {
 namespace {
 
-// A gap is read along when the stretch stays this dense, or when it fits into one vector anyway.
-constexpr int64_t dense_step = 16;
+// A gap is read along when the stretch stays this dense, or when it fits into one sector anyway.
+constexpr int64_t dense_step = sector_bytes;
 
 // About `wanted` of `extent`, such that the pieces are nearly equal and, where the others steps
 // leave them aligned, cover whole sectors.
 int64_t even_piece(int64_t extent, int64_t wanted, int64_t step, bool sectors) {
   // A stretch that starts anywhere touches one vector more: leave room for it.
-  if (!sectors && wanted * step > 2 * dense_step) wanted -= ceil_div(dense_step - 1, step);
+  if (!sectors && wanted * step > 2 * vector_bytes)
+    wanted -= ceil_div(int64_t{vector_bytes - 1}, step);
   if (wanted >= extent) return extent;
   wanted = std::max<int64_t>(wanted, 1);
   const int64_t granule = sectors ? sector_bytes / std::gcd(sector_bytes, step) : 1;
@@ -55,13 +56,23 @@ void grow_row(const UnitNest& nest, const SrcOrder& by_step, TileShape& shape, i
   }
 }
 
+// Whether a run of so many bytes goes on with this loop. Of single units: where sectors are shared, or few
+// are left out.
+bool goes_on(const Loop& loop, const TileShape& shape) {
+  const int64_t run = shape.run_bytes;
+  return shape.stores == Stores::single ? loop.dst_step <= std::max<int64_t>(sector_bytes, 2 * run)
+                                        : loop.dst_step == run;
+}
+
 void grow_run(const UnitNest& nest, TileShape& shape, int64_t wanted) {
   for (int i = nest.depth; i-- > 0;) {
     const Loop& loop = nest.loops[i];
-    const int64_t run = shape.run_units * nest.unit;
-    if (loop.dst_step != run || long_enough(run, wanted)) break;
-    const bool sectors = keeps_sectors(nest, run, [](const Loop& other) { return other.dst_step; });
-    int64_t extent = even_piece(loop.extent, ceil_div(wanted, run), run, sectors);
+    const int64_t step = loop.dst_step;
+    if (!goes_on(loop, shape) || long_enough(shape.run_bytes, wanted)) break;
+    const bool sectors =
+        keeps_sectors(nest, step, [](const Loop& other) { return other.dst_step; });
+    int64_t extent =
+        even_piece(loop.extent, 1 + ceil_div(wanted - shape.run_bytes, step), step, sectors);
     if (shape.in_row[i]) {  // both chains must take the same part: the larger
       extent = std::max(extent, shape.take[i]);
       shape.row_bytes += (extent - shape.take[i]) * std::abs(loop.src_step);
@@ -70,20 +81,22 @@ void grow_run(const UnitNest& nest, TileShape& shape, int64_t wanted) {
     shape.in_run[i] = true;
     shape.run_order[shape.run_length++] = i;
     shape.run_units *= extent;
+    shape.run_bytes += (extent - 1) * step;
     if (extent < loop.extent) break;
   }
 }
 
-// What a block has gathered once it may write several times: of the longest such loop up to 8
-// times.
+// What a block has read once it may write several times: of the longest such loop up to 8 times,
+// and more often what costs whole sectors for single units, or is little.
 void add_repeats(const UnitNest& nest, TileShape& shape) {
-  constexpr int64_t most_repeats = 8;
+  constexpr int64_t enough_bytes = 16384;  // for a block to write
+  const int64_t least = shape.row_bytes >= 2 * sector_bytes ? 8 : 32;
+  const int64_t most_repeats = std::max(least, enough_bytes / (shape.units * nest.unit));
   shape.repeat = -1;
   for (int i = 0; i < nest.depth; ++i) {
     const Loop& loop = nest.loops[i];
     const bool longest = shape.repeat < 0 || loop.extent > nest.loops[shape.repeat].extent;
-    if (loop.src_step == 0 && !shape.in_run[i] && loop.dst_step % vector_bytes == 0 && longest)
-      shape.repeat = i;
+    if (loop.src_step == 0 && !shape.in_run[i] && longest) shape.repeat = i;
   }
   if (shape.repeat < 0) return;
   const int64_t extent = nest.loops[shape.repeat].extent;
@@ -101,11 +114,12 @@ SrcOrder::SrcOrder(const UnitNest& nest) {
 }
 
 TileShape grow_tile(const UnitNest& nest, const SrcOrder& order, int64_t run_bytes,
-                    int64_t row_bytes) {
+                    int64_t row_bytes, Stores stores) {
   TileShape shape{};
+  shape.stores = stores;
   std::fill_n(shape.take, nest.depth, 1);
   shape.run_units = 1;
-  shape.row_bytes = nest.unit;
+  shape.row_bytes = shape.run_bytes = nest.unit;
   shape.stack = -1;
   grow_row(nest, order, shape, row_bytes);
   grow_run(nest, shape, run_bytes);

@@ -58,6 +58,7 @@ BlockWork work_of(const TransposeSchedule& s) {
                   : s.by_words || !s.rows_even || s.unit == 1 ? 6
                                                               : 8;
   work.rows = transpose_rows(s), work.row_bytes = static_cast<double>(s.stretch) * s.unit;
+  work.run_traffic = work.run_bytes;
   work.row_step = rows_touch(s) ? work.row_bytes : INFINITY;
   work.row_depth = std::min(s.position_depth, 2);  // found once, for all threads
   work.row_rounds = std::ceil(work.rows / s.row_threads);
