@@ -13,6 +13,7 @@ Tables::Tables() {
   add_elementwise();
   add_row_operators();
   add_collectives();
+  add_reshardings();
 }
 
 void Tables::destroy() {

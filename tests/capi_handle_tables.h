@@ -7,6 +7,7 @@
 
 #include "infini.h"
 #include "infiniccl.h"
+#include "infinireshard.h"
 #include "tests/capi_support.h"
 
 namespace infini::test {
@@ -125,6 +126,7 @@ struct Tables {
   void add_elementwise();
   void add_row_operators();
   void add_collectives();
+  void add_reshardings();
 
   std::vector<std::function<infiniStatus_t()>> ends_;
 };

@@ -1,4 +1,4 @@
-// The tables, continued: elementwise and row operators, and collectives.
+// The tables, continued: elementwise and row operators, collectives and reshardings.
 #include "tests/capi_handle_tables.h"
 
 namespace infini::test {
@@ -218,6 +218,38 @@ void Tables::add_collectives() {
            [this](auto c, void* s) { return infinicclAllGatherV(x, y, counts, 1, f32, c, s); });
   streamed("infinicclReduceScatterV", [this](auto c, void* s) {
     return infinicclReduceScatterV(x, y, counts, 1, f32, INFINICCL_SUM, c, s);
+  });
+}
+
+void Tables::add_reshardings() {
+  infiniReshardPlan_t alive = nullptr, dead = nullptr;
+  const char* const text = "f32 4 (1: block) -> (1: block)";
+  EXPECT_OK(infiniReshardCreatePlan(&alive, text));
+  EXPECT_OK(infiniReshardCreatePlan(&dead, text));
+  EXPECT_OK(infiniReshardDestroyPlan(dead));
+  further.push_back(alive);
+  further_destroyed.push_back(dead);
+  ends_.push_back([=] { return infiniReshardDestroyPlan(alive); });
+  const auto with = [=, this](const char* name, infiniStatus_t of_null, auto call) {
+    add(name, {}, of_null, [=](void* p) { return call(static_cast<infiniReshardPlan_t>(p)); });
+    rows.back().own = alive;
+  };
+  with("infiniReshardDestroyPlan", ok, [](auto p) { return infiniReshardDestroyPlan(p); });
+  with("infiniReshardGetSize", null,
+       [this](auto p) { return infiniReshardGetSize(p, &dtype, &size, nullptr); });
+  with("infiniReshardGetShapes", null,
+       [this](auto p) { return infiniReshardGetShapes(p, 0, numbers, nullptr); });
+  with("infiniReshardGetTraffic", null, [this](auto p) {
+    return infiniReshardGetTraffic(p, 0, &size, nullptr, nullptr, nullptr, nullptr);
+  });
+  with("infiniReshard", null, [this](auto p) {
+    infiniTransport_t alone{};  // one rank sends nothing
+    alone.size = sizeof alone;
+    alone.ranks = 1;
+    alone.post_send = [](void*, int, int, const void*, size_t, void**) { return 1; };
+    alone.post_receive = [](void*, int, int, void*, size_t, void**) { return 1; };
+    alone.wait_any = [](void*, void**, int, double, int*, size_t*) { return 1; };
+    return infiniReshard(p, x, nullptr, y, nullptr, &alone, nullptr);
   });
 }
 

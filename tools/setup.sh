@@ -17,6 +17,8 @@ has() {
     ninja-build) command -v ninja >/dev/null ;;
     g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
     qemu-user) command -v qemu-aarch64 >/dev/null ;;
+    openmpi-bin) command -v mpirun >/dev/null ;;
+    libopenmpi-dev) command -v mpicc >/dev/null ;;
     libgtest-dev) includes gtest/gtest.h ;;
     libopenblas0-openmp) compgen -G '/usr/lib*/*/openblas-openmp/libopenblas.so.0' >/dev/null || compgen -G '/usr/lib*/libopenblas*.so*' >/dev/null ;;
     libclang-rt-14-dev) dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' ;;

@@ -38,11 +38,13 @@ from ._core import (
 from ._dtype import DType
 from ._pack import pack, unpack
 from ._plan import Plan, plan
+from ._reshard import Distribution, ReshardPlan, reshard_plan
 
 repeat = rearrange  # as einops calls a pattern with axes that are new on the right
 
 __all__ = [
     "DType",
+    "Distribution",
     "Error",
     "Graph",
     "InvalidType",
@@ -50,6 +52,7 @@ __all__ = [
     "OutOfMemory",
     "Plan",
     "Recording",
+    "ReshardPlan",
     "Tensor",
     "contiguous",
     "copy",
@@ -66,6 +69,7 @@ __all__ = [
     "rearrange",
     "record",
     "repeat",
+    "reshard_plan",
     "set_num_threads",
     "synchronize",
     "transpose",

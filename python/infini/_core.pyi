@@ -308,3 +308,19 @@ class Recording:
 
 def record() -> Recording:
     """`with infini.record() as graph:` records this thread's work instead of running it."""
+
+class ReshardPlan:
+    """What each rank sends, receives and copies when a tensor changes its distribution over ranks."""
+
+    text: str
+    ranks: int
+    ndim: int
+    def __init__(self, text: str) -> None: ...
+    def shapes(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The shapes of a rank's shards: (after, before). A 0 where it holds nothing."""
+
+    def traffic(self, rank: int) -> dict[str, int]:
+        """Messages and bytes of a rank."""
+
+    def _run(self, dst: Any, src: Any, transport: Any, timeout: float, piece_bytes: int, staging_bytes: int,
+             tag: int) -> None: ...

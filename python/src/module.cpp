@@ -4,6 +4,7 @@
 #include "functions.h"
 #include "graph.h"
 #include "names.h"
+#include "reshard.h"
 #include "stream.h"
 #include "tensor.h"
 
@@ -86,6 +87,7 @@ NB_MODULE(bindings, module) {
   bind_functions(module);
   bind_pages(module);
   bind_patterns(module);
+  bind_reshard(module);
   bind_graph(module);
   bind_devices(module);
 }

@@ -7,7 +7,7 @@ import infini
 from infini import _core
 
 STUB = ast.parse((pathlib.Path(__file__).parents[1] / "infini" / "_core.pyi").read_text())
-PYTHON = {"DType", "Plan", "pack", "plan", "repeat", "unpack"}  # not of the extension
+PYTHON = {"DType", "Distribution", "Plan", "pack", "plan", "repeat", "reshard_plan", "unpack"}  # not of the extension
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 
 

@@ -248,7 +248,9 @@ std::vector<int64_t> ReshardPlan::dst_shape(int rank) const {
                    : destination_.local_shape(place);
 }
 
-RankPlan ReshardPlan::plan_of(int rank, const ShardStrides& strides) const {
+RankPlan ReshardPlan::plan_of(int rank, const ShardStrides& strides, int64_t piece_elements) const {
+  require(piece_elements > 0, bad, "pieces have ", piece_elements,
+          " elements; expected at least 1");
   require(rank >= 0 && rank < ranks_, bad, "rank is ", rank, "; the plan has ranks 0..",
           ranks_ - 1);
   const auto own = strides_or_row_major(strides.dst, dst_shape(rank), "dst");
@@ -261,8 +263,11 @@ RankPlan ReshardPlan::plan_of(int rank, const ShardStrides& strides) const {
     append(*this, rank, exchanges);
     std::sort(exchanges.begin(), exchanges.end(),
               [](const Exchange& a, const Exchange& b) { return a.peer < b.peer; });
-    for (const Exchange& exchange : exchanges)
-      messages.push_back(writer.write(exchange, direction));
+    for (const Exchange& whole : exchanges)
+      for (Exchange piece = whole; piece.begin < whole.end; piece.begin = piece.end) {
+        piece.end = piece.begin + std::min(piece_elements, whole.end - piece.begin);
+        messages.push_back(writer.write(piece, direction));
+      }
   };
   write(append_sends, Direction::send, out.sends);
   write(append_receives, Direction::receive, out.receives);

@@ -71,7 +71,9 @@ class ReshardPlan {
   int destination_place(const int* parts, int replica) const;
 
   // Strides must have one number for each dim of the side. Throws BAD_PARAM for a rank outside 0..ranks()-1.
-  RankPlan plan_of(int rank, const ShardStrides& strides = {}) const;
+  // With `piece_elements` a message of more is several, in the order of the wire; both sides cut at the same elements.
+  RankPlan plan_of(int rank, const ShardStrides& strides = {},
+                   int64_t piece_elements = INT64_MAX) const;
 
  private:
   void take_order();

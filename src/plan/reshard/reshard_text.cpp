@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/aliases.h"
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/error.h"
@@ -210,7 +211,7 @@ ReshardPlan parse_reshard(std::string_view text) {
   Reader reader(text);
   reader.skip_blanks();
   const size_t first = reader.place();
-  const infiniDtype_t dtype = dtype_from_name(reader.word());
+  const infiniDtype_t dtype = dtype_from_any_name(reader.word());
   if (dtype == INFINI_DTYPE_INVALID)
     reader.refuse_at(first, "expected an element type such as f16");
   reader.skip_blanks();

@@ -1,0 +1,135 @@
+/* infinireshard_mpi.h: a transport of infinireshard.h over MPI, for programs that are compiled with mpicc or mpicxx.
+ *
+ *   infiniMpiTransport_t mpi;
+ *   infiniMpiTransportInit(&mpi, comm);
+ *   infiniReshard(plan, dst, NULL, src, NULL, &mpi.transport, NULL);
+ *   infiniMpiTransportFree(&mpi);
+ *
+ * It works on a duplicate of `comm`, so that its tags meet no others; Init and Free are collective. Errors of MPI come back
+ * instead of ending the program. After a failed run the communicator is of no further use; Free may then not return,
+ * since it is collective: leave it out.
+ */
+#ifndef INFINIRESHARD_MPI_H
+#define INFINIRESHARD_MPI_H
+
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "infinireshard.h"
+
+/* The transport with the communicator that it works on. */
+typedef struct {
+  infiniTransport_t transport;
+  MPI_Comm comm;
+  char words[MPI_MAX_ERROR_STRING];
+} infiniMpiTransport_t;
+
+/* What was posted, for the functions of this header alone. */
+typedef struct {
+  MPI_Request request;
+  int sends;
+} infiniMpiRequest_;
+
+static inline int infiniMpiPost_(void* context, int peer, int tag, void* data, size_t bytes,
+                                 int sends, void** request) {
+  infiniMpiTransport_t* mpi = (infiniMpiTransport_t*)context;
+  infiniMpiRequest_* made = (infiniMpiRequest_*)malloc(sizeof *made);
+  int error;
+  if (made == NULL) return MPI_ERR_NO_MEM;
+  made->sends = sends;
+  error = sends ? MPI_Isend(data, (int)bytes, MPI_BYTE, peer, tag, mpi->comm, &made->request)
+                : MPI_Irecv(data, (int)bytes, MPI_BYTE, peer, tag, mpi->comm, &made->request);
+  if (error == MPI_SUCCESS)
+    *request = made;
+  else
+    free(made);
+  return error;
+}
+
+static inline int infiniMpiPostSend_(void* context, int peer, int tag, const void* data,
+                                     size_t bytes, void** request) {
+  return infiniMpiPost_(context, peer, tag, (void*)data, bytes, 1, request);
+}
+
+static inline int infiniMpiPostReceive_(void* context, int peer, int tag, void* data, size_t bytes,
+                                        void** request) {
+  return infiniMpiPost_(context, peer, tag, data, bytes, 0, request);
+}
+
+/* MPI has no wait with an end: asks again and again. */
+static inline int infiniMpiWaitAny_(void* context, void** requests, int count, double seconds,
+                                    int* index, size_t* bytes) {
+  const double end = MPI_Wtime() + seconds;
+  (void)context;
+  for (;;) {
+    int i;
+    for (i = 0; i < count; ++i) {
+      infiniMpiRequest_* one = (infiniMpiRequest_*)requests[i];
+      int done = 0, got = 0, error;
+      MPI_Status status;
+      if (one == NULL) continue;
+      error = MPI_Test(&one->request, &done, &status);
+      *index = i;
+      if (error != MPI_SUCCESS) return error;
+      if (!done) continue;
+      if (!one->sends) MPI_Get_count(&status, MPI_BYTE, &got);
+      *bytes = got == MPI_UNDEFINED ? 0 : (size_t)got;
+      free(one);
+      requests[i] = NULL;
+      return 0;
+    }
+    *index = -1;
+    if (MPI_Wtime() >= end) return 0;
+  }
+}
+
+/* Receives can be cancelled; a send that nobody took stays with MPI. */
+static inline int infiniMpiCancel_(void* context, void** requests, int count) {
+  int i, open = 0;
+  (void)context;
+  for (i = 0; i < count; ++i) {
+    infiniMpiRequest_* one = (infiniMpiRequest_*)requests[i];
+    int done = 0;
+    if (one == NULL) continue;
+    if (MPI_Test(&one->request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
+      if (!one->sends && MPI_Cancel(&one->request) == MPI_SUCCESS)
+        done = MPI_Wait(&one->request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+      else
+        MPI_Request_free(&one->request);
+    }
+    open |= !done;
+    free(one);
+    requests[i] = NULL;
+  }
+  return open;
+}
+
+static inline const char* infiniMpiDescribe_(void* context, int error) {
+  infiniMpiTransport_t* mpi = (infiniMpiTransport_t*)context;
+  int length = 0;
+  return MPI_Error_string(error, mpi->words, &length) == MPI_SUCCESS ? mpi->words : NULL;
+}
+
+/* Gives MPI_SUCCESS or MPI's error. */
+static inline int infiniMpiTransportInit(infiniMpiTransport_t* mpi, MPI_Comm comm) {
+  int error = MPI_Comm_dup(comm, &mpi->comm);
+  if (error != MPI_SUCCESS) return error;
+  MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
+  mpi->transport.size = sizeof mpi->transport;
+  mpi->transport.context = mpi;
+  MPI_Comm_rank(mpi->comm, &mpi->transport.rank);
+  MPI_Comm_size(mpi->comm, &mpi->transport.ranks);
+  mpi->transport.post_send = infiniMpiPostSend_;
+  mpi->transport.post_receive = infiniMpiPostReceive_;
+  mpi->transport.wait_any = infiniMpiWaitAny_;
+  mpi->transport.cancel = infiniMpiCancel_;
+  mpi->transport.describe = infiniMpiDescribe_;
+  mpi->transport.takes_device_memory = 0; /* set it where MPI is CUDA-aware */
+  return MPI_SUCCESS;
+}
+
+static inline int infiniMpiTransportFree(infiniMpiTransport_t* mpi) {
+  return MPI_Comm_free(&mpi->comm);
+}
+
+#endif

@@ -1,0 +1,131 @@
+"""Distributions of a tensor over ranks, and the change from one to another."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from . import _core
+from ._transport import transport_of
+
+
+class Distribution:
+    """Which part of a tensor each rank of a mesh holds.
+
+    dims says for each dim how it is cut: "replicate" (or None), "block", "balanced", "cyclic:BLOCK", "sizes:A/B/C" (or a
+    list of sizes). Cut dims take the mesh's axes in order, or name them: "block@1", "cyclic:2@0+2". ranks names the rank
+    at each place of the mesh, row-major; by default 0, 1, 2, ..."""
+
+    def __init__(self, shape: Sequence[int], mesh: int | Sequence[int], dims: Sequence[Any],
+                 ranks: Sequence[int] | None = None):
+        self.shape = tuple(int(n) for n in shape)
+        self.mesh = (int(mesh),) if isinstance(mesh, int) else tuple(int(n) for n in mesh)
+        self.dims = tuple(_dim_text(dim) for dim in dims)
+        self.ranks = None if ranks is None else tuple(int(rank) for rank in ranks)
+        if len(self.dims) != len(self.shape):
+            raise _core.InvalidValue(f"dims has {len(self.dims)} entries; the shape has {len(self.shape)}")
+        # Everything else is checked by planning nothing but this.
+        _core.ReshardPlan(f"u8 {_shape_text(self.shape)} {self} -> {self}")
+
+    def __str__(self) -> str:
+        ranks = "" if self.ranks is None else " ranks " + ",".join(map(str, self.ranks))
+        return f"({'x'.join(map(str, self.mesh))}{ranks}: {','.join(self.dims)})"
+
+    def __repr__(self) -> str:
+        return f"Distribution({_shape_text(self.shape)} {self})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Distribution) and (self.shape, str(self)) == (other.shape, str(other))
+
+    def __hash__(self) -> int:
+        return hash((self.shape, str(self)))
+
+    def local_shape(self, rank: int) -> tuple[int, ...]:
+        """What a rank holds; zeros where it holds nothing."""
+        return _core.ReshardPlan(f"u8 {_shape_text(self.shape)} {self} -> {self}").shapes(rank)[0]
+
+    @classmethod
+    def from_dtensor(cls, tensor: Any) -> Distribution:
+        """Of a torch.distributed.tensor.DTensor."""
+        mesh = tensor.device_mesh.mesh
+        axes: list[list[int]] = [[] for _ in tensor.shape]
+        for axis, placement in enumerate(tensor.placements):
+            if placement.is_shard():
+                axes[placement.dim % len(axes)].append(axis)
+            elif not placement.is_replicate():
+                raise _core.InvalidValue(f"placement {placement} of mesh axis {axis} holds no elements of the tensor")
+        for dim, cut in enumerate(axes):
+            if len(cut) > 1 and tensor.shape[dim] % _product(mesh.shape[axis] for axis in cut):
+                raise _core.InvalidValue(f"dim {dim} of {tensor.shape[dim]} is cut unevenly by mesh axes {cut}")
+        return cls(tensor.shape, tuple(mesh.shape), [_cut_text(cut) for cut in axes], mesh.flatten().tolist())
+
+    @classmethod
+    def from_jax(cls, sharding: Any, shape: Sequence[int]) -> Distribution:
+        """Of a jax.sharding.NamedSharding; ranks are the ids of its devices."""
+        names = list(sharding.mesh.axis_names)
+        spec = list(sharding.spec) + [None] * (len(shape) - len(sharding.spec))
+        axes = [[names.index(name) for name in ([] if part is None else [part] if isinstance(part, str) else part)]
+                for part in spec]
+        devices = sharding.mesh.devices
+        return cls(shape, devices.shape, [_cut_text(cut) for cut in axes], [d.id for d in devices.flat])
+
+    @classmethod
+    def from_scalapack(cls, shape: Sequence[int], grid: Sequence[int], block: Sequence[int]) -> Distribution:
+        """Block-cyclic over a row-major grid of processes, the first block at process (0, 0)."""
+        return cls(shape, grid, [f"cyclic:{n}@{axis}" for axis, n in enumerate(block)])
+
+
+class ReshardPlan(_core.ReshardPlan):
+    """What each rank sends, receives and copies. Immutable, and the same on every rank."""
+
+    def run(self, dst: Any, src: Any, comm: Any, *, timeout: float = 60, piece_bytes: int = 8 << 20,
+            staging_bytes: int = 256 << 20, tag: int = 0) -> None:
+        """Moves: src and dst are this rank's shards (None where it holds nothing), any strides; collective.
+
+        comm is a communicator of mpi4py, a process group of torch.distributed ("torch": its default one) or a transport
+        of your own. Done when it returns; when it raises, dst is incomplete, on every rank."""
+        self._run(dst, src, transport_of(comm), timeout, piece_bytes, staging_bytes, tag)
+
+
+def reshard_plan(destination: Distribution, source: Distribution, pattern: str | None = None, *,
+                 dtype: Any) -> ReshardPlan:
+    """The plan by which a tensor changes from `source` to `destination`.
+
+    pattern "o i -> i o" permutes the dims on the way. dtype is a name, or anything whose str() ends with one."""
+    order = _order(pattern, len(source.shape))
+    perm = "" if order is None else f"perm={','.join(map(str, order))} "
+    moved = source.shape if order is None else tuple(source.shape[i] for i in order)
+    if moved != destination.shape:
+        raise _core.InvalidValue(f"the source becomes {_shape_text(moved)}, the destination is "
+                                 f"{_shape_text(destination.shape)}")
+    name = str(getattr(dtype, "name", dtype)).rsplit(".", 1)[-1]
+    return ReshardPlan(f"{name} {_shape_text(source.shape)} {source} -> {perm}{destination}")
+
+
+def _order(pattern: str | None, rank: int) -> list[int] | None:
+    if pattern is None:
+        return None
+    left, arrow, right = pattern.partition("->")
+    before, after = left.split(), right.split()
+    if not arrow or sorted(before) != sorted(after) or len(set(before)) != len(before) or len(before) != rank:
+        raise _core.InvalidValue(f"pattern is \"{pattern}\"; expected {rank} axes in another order, e.g. \"o i -> i o\"")
+    return [before.index(axis) for axis in after]
+
+
+def _shape_text(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def _dim_text(dim: Any) -> str:
+    if dim is None:
+        return "replicate"
+    return dim if isinstance(dim, str) else "sizes:" + "/".join(str(int(n)) for n in dim)
+
+
+def _cut_text(axes: Sequence[int]) -> str:
+    return "block@" + "+".join(map(str, axes)) if axes else "replicate"
+
+
+def _product(numbers: Any) -> int:
+    result = 1
+    for n in numbers:
+        result *= int(n)
+    return result

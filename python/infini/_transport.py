@@ -1,0 +1,97 @@
+"""Transports: what carries contiguous bytes between ranks. We write none; these speak to mpi4py and torch.distributed.
+
+A transport has `rank`, `ranks`, post_send(peer, tag, buffer) and post_receive(peer, tag, buffer), which give a request,
+wait_any(requests, seconds), which gives (index, bytes received) of one that is done or None when none is in that time, and
+cancel(requests), which says whether all of them have ended."""
+from __future__ import annotations
+
+import time
+
+
+class MpiTransport:
+    """Over an mpi4py communicator."""
+
+    def __init__(self, comm):
+        from mpi4py import MPI
+
+        self.comm, self.MPI = comm, MPI
+        self.rank, self.ranks = comm.Get_rank(), comm.Get_size()
+
+    def post_send(self, peer, tag, buffer):
+        return self.comm.Isend([buffer, self.MPI.BYTE], dest=peer, tag=tag)
+
+    def post_receive(self, peer, tag, buffer):
+        return self.comm.Irecv([buffer, self.MPI.BYTE], source=peer, tag=tag)
+
+    def wait_any(self, requests, seconds):
+        end = time.monotonic() + seconds
+        status = self.MPI.Status()
+        while True:
+            index, done = self.MPI.Request.Testany(requests, status)
+            if done:
+                return index, status.Get_count(self.MPI.BYTE)
+            if time.monotonic() >= end:
+                return None
+            time.sleep(0)
+
+    def cancel(self, requests):
+        return False  # a send that nobody takes stays with MPI
+
+
+class TorchTransport:
+    """Over a process group of torch.distributed whose backend sends host memory (gloo, mpi)."""
+
+    def __init__(self, group=None):
+        import torch
+        import torch.distributed as dist
+
+        self.torch, self.dist, self.group = torch, dist, group
+        self.rank, self.ranks = dist.get_rank(group), dist.get_world_size(group)
+
+    def _global(self, peer):
+        return peer if self.group is None else self.dist.get_global_rank(self.group, peer)
+
+    def _tensor(self, buffer):
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of memory that may not be written: it is only read
+            return self.torch.frombuffer(buffer, dtype=self.torch.uint8)
+
+    def post_send(self, peer, tag, buffer):
+        tensor = self._tensor(buffer)
+        return self.dist.isend(tensor, self._global(peer), group=self.group, tag=tag), tensor
+
+    def post_receive(self, peer, tag, buffer):
+        tensor = self._tensor(buffer)
+        return self.dist.irecv(tensor, self._global(peer), group=self.group, tag=tag), tensor
+
+    def wait_any(self, requests, seconds):
+        import datetime
+
+        work, tensor = requests[0]  # gloo's work can be waited for, not asked
+        try:
+            work.wait(datetime.timedelta(seconds=max(seconds, 1e-3)))
+        except RuntimeError as error:
+            if "imed out" in str(error):
+                return None
+            raise
+        return 0, tensor.numel()
+
+    def cancel(self, requests):
+        return False
+
+
+def transport_of(comm):
+    """A communicator of mpi4py, a process group of torch.distributed, "torch" for its default one, or a transport."""
+    if hasattr(comm, "post_send"):
+        return comm
+    if hasattr(comm, "Isend"):
+        return MpiTransport(comm)
+    if isinstance(comm, str) and comm == "torch":
+        return TorchTransport()
+    if type(comm).__module__.startswith("torch"):
+        return TorchTransport(comm)
+    raise TypeError(f"comm is a {type(comm).__name__}; expected a communicator of mpi4py, a process group of "
+                    'torch.distributed or "torch" for its default one, or an object with post_send, post_receive, '
+                    "wait_any and cancel")

@@ -1,0 +1,254 @@
+// Reshard plans, and running them over a transport that is a Python object.
+#include "reshard.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include "array.h"
+#include "convert.h"
+#include "errors.h"
+#include "gil.h"
+#include "infinireshard.h"
+#include "stream.h"
+#include "torch.h"
+
+namespace infini::python {
+namespace {
+
+void require_success(infiniStatus_t status) {
+  if (status != INFINI_STATUS_SUCCESS) throw infinicore::Error(status, infiniGetLastErrorString());
+}
+
+struct ReshardPlan {
+  explicit ReshardPlan(const std::string& text) : text(text) {
+    require_success(infiniReshardCreatePlan(&plan, text.c_str()));
+    require_success(infiniReshardGetSize(plan, &dtype, &ndim, &ranks));
+  }
+  ~ReshardPlan() { infiniReshardDestroyPlan(plan); }
+  ReshardPlan(const ReshardPlan&) = delete;
+
+  std::string text;
+  infiniReshardPlan_t plan = nullptr;
+  infiniDtype_t dtype = INFINI_DTYPE_INVALID;
+  size_t ndim = 0;
+  int ranks = 0;
+};
+
+nb::tuple as_tuple(const std::vector<size_t>& numbers) {
+  nb::list list;
+  for (const size_t number : numbers) list.append(number);
+  return nb::tuple(list);
+}
+
+nb::tuple shapes(const ReshardPlan& plan, int rank) {
+  std::vector<size_t> dst(plan.ndim), src(plan.ndim);
+  require_success(infiniReshardGetShapes(plan.plan, rank, dst.data(), src.data()));
+  return nb::make_tuple(as_tuple(dst), as_tuple(src));
+}
+
+nb::dict traffic(const ReshardPlan& plan, int rank) {
+  size_t sends = 0, sent = 0, receives = 0, received = 0, local = 0;
+  require_success(
+      infiniReshardGetTraffic(plan.plan, rank, &sends, &sent, &receives, &received, &local));
+  nb::dict all;
+  all["sends"] = sends, all["sent_bytes"] = sent, all["receives"] = receives;
+  all["received_bytes"] = received, all["local_bytes"] = local;
+  return all;
+}
+
+// A transport in Python: post_send(peer, tag, buffer) and post_receive(...) give a request, wait_any(requests, seconds) the
+// index of one that is done, or None. An exception of theirs ends the run and is raised by it.
+class Transport {
+ public:
+  explicit Transport(nb::handle object) : object_(nb::borrow(object)) {
+    table_.size = sizeof table_;
+    table_.context = this;
+    table_.rank = nb::cast<int>(object_.attr("rank"));
+    table_.ranks = nb::cast<int>(object_.attr("ranks"));
+    table_.post_send = post_send;
+    table_.post_receive = post_receive;
+    table_.wait_any = wait_any;
+    table_.cancel = cancel;
+    table_.describe = describe;
+  }
+  const infiniTransport_t* table() const { return &table_; }
+  void rethrow() {
+    if (raised_) std::rethrow_exception(raised_);
+  }
+
+ private:
+  static constexpr int python_raised = 1;
+  // Runs what Python does, with the GIL; an exception is kept for the end.
+  template <class Body>
+  static int guarded(void* context, Body body) {
+    auto& self = *static_cast<Transport*>(context);
+    const Locked locked;
+    try {
+      body(self);
+      return 0;
+    } catch (...) {
+      if (!self.raised_) self.raised_ = std::current_exception();
+      return python_raised;
+    }
+  }
+  void post(const char* method, int peer, int tag, void* data, size_t bytes, bool writes,
+            void** request) {
+    const nb::object view =
+        nb::steal(PyMemoryView_FromMemory(static_cast<char*>(data), static_cast<Py_ssize_t>(bytes),
+                                          writes ? PyBUF_WRITE : PyBUF_READ));
+    nb::object made = object_.attr(method)(peer, tag, view);
+    *request = made.release().ptr();
+  }
+  static int post_send(void* context, int peer, int tag, const void* data, size_t bytes,
+                       void** request) {
+    return guarded(context, [&](Transport& self) {
+      self.post("post_send", peer, tag, const_cast<void*>(data), bytes, false, request);
+    });
+  }
+  static int post_receive(void* context, int peer, int tag, void* data, size_t bytes,
+                          void** request) {
+    return guarded(context, [&](Transport& self) {
+      self.post("post_receive", peer, tag, data, bytes, true, request);
+    });
+  }
+  static int wait_any(void* context, void** requests, int count, double seconds, int* index,
+                      size_t* bytes) {
+    return guarded(context, [&](Transport& self) {
+      nb::list open;
+      std::vector<int> places;
+      for (int i = 0; i < count; ++i)
+        if (requests[i] != nullptr) {
+          open.append(nb::borrow(static_cast<PyObject*>(requests[i])));
+          places.push_back(i);
+        }
+      const nb::object done = self.object_.attr("wait_any")(open, seconds);
+      *index = -1;
+      if (done.is_none()) return;
+      const auto [at, got] = nb::cast<std::pair<size_t, size_t>>(done);
+      if (at >= places.size()) fail_value("wait_any gave ", at, " of ", places.size(), " requests");
+      *index = places[at];
+      *bytes = got;
+      Py_DECREF(static_cast<PyObject*>(requests[*index]));
+      requests[*index] = nullptr;
+    });
+  }
+  static int cancel(void* context, void** requests, int count) {
+    auto& self = *static_cast<Transport*>(context);
+    const Locked locked;
+    bool ended = true;
+    nb::list open;
+    for (int i = 0; i < count; ++i)
+      if (requests[i] != nullptr) {
+        open.append(nb::steal(static_cast<PyObject*>(requests[i])));
+        requests[i] = nullptr;
+      }
+    try {
+      ended = nb::cast<bool>(self.object_.attr("cancel")(open));
+    } catch (...) {
+      ended = false;
+    }
+    return ended ? 0 : 1;
+  }
+  static const char* describe(void*, int) { return "an exception was raised"; }
+
+  nb::object object_;
+  infiniTransport_t table_{};
+  std::exception_ptr raised_;
+};
+
+// A shard: memory and strides in elements. None: the rank holds nothing of it.
+struct Shard {
+  Array array;
+  void* data = nullptr;
+  std::vector<ptrdiff_t> strides;
+  const ptrdiff_t* strides_or_null() const { return data ? strides.data() : nullptr; }
+};
+
+Shard read_shard(const ReshardPlan& plan, nb::handle object, const char* name,
+                 const std::vector<size_t>& shape, Call& call) {
+  Shard shard;
+  if (object.is_none()) return shard;
+  shard.array = read_array(object, name, call);
+  const Array& array = shard.array;
+  if (static_cast<size_t>(array.rank) != plan.ndim)
+    fail_value(name, " has ", array.rank, " dims; the plan has ", plan.ndim);
+  for (size_t i = 0; i < plan.ndim; ++i) {
+    if (static_cast<size_t>(array.shape[i]) != shape[i])
+      fail_value("dim ", i, " of ", name, " is ", array.shape[i], "; this rank's shard has ",
+                 shape[i]);
+    if (array.steps[i] % array.itemsize != 0)
+      fail_value(name, " has elements at fractions of their size");
+    shard.strides.push_back(array.steps[i] / array.itemsize);
+  }
+  shard.data = array.data;
+  return shard;
+}
+
+void require_dtype(const Shard& shard, infiniDtype_t dtype, const char* name) {
+  if (shard.data == nullptr) return;
+  const auto known = shard.array.element.known();
+  if (!known || static_cast<int>(*known) != static_cast<int>(dtype))
+    fail_type(name, " holds ", shard.array.element.name(), "; the plan moves another type");
+}
+
+void run(const ReshardPlan& plan, nb::handle dst, nb::handle src, nb::handle transport,
+         double timeout, size_t piece_bytes, size_t staging_bytes, int tag) {
+  Transport wire(transport);
+  const int rank = wire.table()->rank;
+  std::vector<size_t> dst_shape(plan.ndim), src_shape(plan.ndim);
+  if (rank < plan.ranks)
+    require_success(infiniReshardGetShapes(plan.plan, rank, dst_shape.data(), src_shape.data()));
+  Call call;
+  const Shard to = read_shard(plan, dst, "dst", dst_shape, call);
+  const Shard from = read_shard(plan, src, "src", src_shape, call);
+  require_dtype(to, plan.dtype, "dst");
+  require_dtype(from, plan.dtype, "src");
+  if (to.data && !to.array.writable) fail_value("dst is read-only");
+  if (to.data && from.data && to.array.device != from.array.device)
+    fail_value("dst is on ", to.array.device.toString(), ", src on ", from.array.device.toString());
+  infiniReshardOptions_t options{};
+  options.size = sizeof options;
+  options.timeout = timeout;
+  options.piece_bytes = piece_bytes;
+  options.staging_bytes = staging_bytes;
+  options.tag = tag;
+  infiniStatus_t status;
+  std::string words;
+  {
+    const CurrentDevice current(to.data     ? to.array.device
+                                : from.data ? from.array.device
+                                            : infinicore::Device::cpu());
+    const Unlocked unlocked(true);
+    if (call.stream) infinicore::context::syncDevice();
+    status = infiniReshard(plan.plan, to.data, to.strides_or_null(), from.data,
+                           from.strides_or_null(), wire.table(), &options);
+    if (status != INFINI_STATUS_SUCCESS) words = infiniGetLastErrorString();
+  }
+  if (status != INFINI_STATUS_SUCCESS) {
+    wire.rethrow();
+    throw infinicore::Error(status, words);
+  }
+  if (to.data) note_written(to.array);
+}
+
+}  // namespace
+
+void bind_reshard(nb::module_& module) {
+  using namespace nb::literals;
+  nb::class_<ReshardPlan>(module, "ReshardPlan",
+                          "What each rank sends, receives and copies when a tensor changes its "
+                          "distribution over ranks.")
+      .def(nb::init<const std::string&>(), "text"_a)
+      .def_ro("text", &ReshardPlan::text)
+      .def_ro("ranks", &ReshardPlan::ranks, "How many ranks take part.")
+      .def_ro("ndim", &ReshardPlan::ndim)
+      .def("shapes", &shapes, "rank"_a,
+           "The shapes of a rank's shards: (after, before). A 0 where it holds nothing.")
+      .def("traffic", &traffic, "rank"_a, "Messages and bytes of a rank.")
+      .def("_run", &run, "dst"_a.none(), "src"_a.none(), "transport"_a, "timeout"_a,
+           "piece_bytes"_a, "staging_bytes"_a, "tag"_a)
+      .def("__repr__",
+           [](const ReshardPlan& plan) { return "ReshardPlan(\"" + plan.text + "\")"; });
+}
+
+}  // namespace infini::python

@@ -1,0 +1,176 @@
+"""Reshardings: ranks are threads that exchange through queues; where mpi4py or PyTorch is, over these, too."""
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import infini
+
+
+class Network:
+    """Messages between threads; those of one sender to one receiver arrive in their order."""
+
+    def __init__(self, ranks):
+        self.ranks, self.sent, self.asked, self.lock = ranks, {}, {}, threading.Lock()
+
+    def end(self, rank):
+        return End(self, rank)
+
+
+class End:
+    def __init__(self, network, rank):
+        self.network, self.rank, self.ranks = network, rank, network.ranks
+
+    def post_send(self, peer, tag, buffer):
+        with self.network.lock:
+            self.network.sent.setdefault((self.rank, peer, tag), []).append(bytes(buffer))
+        return "sent", len(buffer)
+
+    def post_receive(self, peer, tag, buffer):
+        key = peer, self.rank, tag
+        with self.network.lock:
+            number = self.network.asked.get(key, 0)
+            self.network.asked[key] = number + 1
+        return key, number, buffer
+
+    def wait_any(self, requests, seconds):
+        end = time.monotonic() + seconds
+        while True:
+            for i, request in enumerate(requests):
+                if request[0] == "sent":
+                    return i, request[1]
+                key, number, buffer = request
+                with self.network.lock:
+                    arrived = self.network.sent.get(key, [])[number:]
+                if arrived:
+                    buffer[: len(arrived[0])] = arrived[0]
+                    return i, len(arrived[0])
+            if time.monotonic() >= end:
+                return None
+            time.sleep(0.0005)
+
+    def cancel(self, requests):
+        return True
+
+
+def on_ranks(ranks, body):
+    results = [None] * ranks
+
+    def run(rank):
+        try:
+            results[rank] = body(rank)
+        except BaseException as error:  # noqa: BLE001 - the test looks at it
+            results[rank] = error
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(ranks)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_rows_become_columns_transposed():
+    whole = np.arange(60 * 44, dtype=np.float32).reshape(60, 44)
+    plan = infini.reshard_plan(infini.Distribution((44, 60), 4, ["block", None]),
+                               infini.Distribution((60, 44), 4, ["cyclic:3", None]), "o i -> i o", dtype=whole.dtype)
+    network = Network(4)
+
+    def body(rank):
+        src = np.concatenate([whole[i : i + 3] for i in range(3 * rank, 60, 12)])
+        dst = np.zeros((22, 60), np.float32)[::2]  # with gaps
+        assert plan.shapes(rank) == (dst.shape, src.shape)
+        plan.run(dst, src, network.end(rank), piece_bytes=100)
+        return dst
+
+    for rank, dst in enumerate(on_ranks(4, body)):
+        np.testing.assert_array_equal(dst, whole.T[11 * rank : 11 * rank + 11])
+
+
+def test_a_rank_without_a_shard_gives_none():
+    plan = infini.reshard_plan(infini.Distribution((6,), 1, ["block"], ranks=[1]),
+                               infini.Distribution((6,), 1, ["block"]), dtype="i32")
+    network, data = Network(2), np.arange(6, dtype=np.int32)
+
+    def body(rank):
+        dst = np.zeros(6, np.int32) if rank == 1 else None
+        plan.run(dst, data if rank == 0 else None, network.end(rank))
+        return dst
+
+    np.testing.assert_array_equal(on_ranks(2, body)[1], data)
+
+
+def test_a_missing_rank_and_an_exception_are_told():
+    plan = infini.reshard_plan(infini.Distribution((8,), 2, [None]), infini.Distribution((8,), 2, ["block"]),
+                               dtype="f32")
+    network = Network(2)
+    with pytest.raises(infini.Error, match="incomplete"):
+        plan.run(np.zeros(8, np.float32), np.zeros(4, np.float32), network.end(0), timeout=0.05)
+    end = network.end(0)
+    end.post_receive = lambda *_: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        plan.run(np.zeros(8, np.float32), np.zeros(4, np.float32), end, timeout=0.05)
+
+
+@pytest.mark.parametrize("make, words", [
+    (lambda: infini.Distribution((8,), 2, ["blokc"]), "blokc"),
+    (lambda: infini.Distribution((8, 8), 2, ["block"]), "dims has 1"),
+    (lambda: infini.reshard_plan(infini.Distribution((4,), 1, [None]), infini.Distribution((8,), 1, [None]),
+                                 dtype="f32"), "the destination is 4"),
+    (lambda: infini.reshard_plan(infini.Distribution((8,), 1, [None]), infini.Distribution((8,), 1, [None]), "a -> b",
+                                 dtype="f32"), "pattern"),
+])
+def test_what_is_wrong_is_said(make, words):
+    with pytest.raises(infini.InvalidValue, match=words):
+        make()
+
+
+def test_wrong_shards_are_refused():
+    one = infini.Distribution((4, 2), 1, ["block", None])
+    plan = infini.reshard_plan(one, one, dtype="f32")
+    good, end = np.zeros((4, 2), np.float32), Network(1).end(0)
+    for dst, src, words in [(np.zeros((4, 3), np.float32), good, "dim 1 of dst"), (good, np.zeros(8, np.float32), "dims"),
+                            (good, good.astype(np.float64), "another type")]:
+        with pytest.raises(infini.Error, match=words):
+            plan.run(dst, src, end)
+    good.flags.writeable = False
+    with pytest.raises(infini.Error, match="read-only"):
+        plan.run(good, np.zeros((4, 2), np.float32), end)
+    with pytest.raises(TypeError, match="mpi4py"):
+        plan.run(good, good, 3)
+
+
+def test_scalapack_and_local_shapes():
+    grid = infini.Distribution.from_scalapack((10, 7), (2, 3), (2, 2))
+    assert str(grid) == "(2x3: cyclic:2@0,cyclic:2@1)"
+    assert grid.local_shape(0) == (6, 3)
+    assert grid.local_shape(5) == (4, 2)
+
+
+def test_jax_shardings():
+    jax = pytest.importorskip("jax")
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]).reshape(1, 1), ("x", "y"))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(("x", "y")))
+    assert infini.Distribution.from_jax(sharding, (8, 4)).dims == ("block@0+1", "replicate")
+
+
+def test_torch_distributed(tmp_path):
+    torch = pytest.importorskip("torch")
+    dist = pytest.importorskip("torch.distributed")
+    if not dist.is_available() or not dist.is_gloo_available():
+        pytest.skip("no gloo")
+    torch.multiprocessing.spawn(_gloo_rank, (str(tmp_path / "meeting"),), nprocs=2)
+
+
+def _gloo_rank(rank, meeting):
+    import torch
+    import torch.distributed as dist
+    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=2)
+    whole = torch.arange(8 * 6, dtype=torch.float32).reshape(8, 6)
+    plan = infini.reshard_plan(infini.Distribution((8, 6), 2, [None, "block"]),
+                               infini.Distribution((8, 6), 2, ["block", None]), dtype="f32")
+    dst = torch.zeros(8, 3)
+    plan.run(dst, whole[4 * rank : 4 * rank + 4], "torch", timeout=20)
+    assert torch.equal(dst, whole[:, 3 * rank : 3 * rank + 3])
+    dist.destroy_process_group()

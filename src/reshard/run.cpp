@@ -1,0 +1,235 @@
+// The exchange: lanes to and from peers, two pieces of each in flight, packing while earlier ones fly.
+//
+// A sender tells in a greeting what it is about to send; a receiver that expects something else fails before it takes any of
+// it. Lanes begin in turns, as many as the staging memory allows; at least one in each direction does. The earliest
+// unfinished lane of all ranks then has begun on both of its sides, so that something always goes on.
+#include "reshard/run.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "reshard/agreement.h"
+#include "reshard/prepared.h"
+#include "reshard/staging.h"
+#include "reshard/wire.h"
+
+namespace infini {
+namespace {
+
+constexpr uint64_t greeting_word = 0x6472616873657269;  // "ireshard"
+
+struct Greeting {
+  uint64_t word = greeting_word, hash = 0, bytes = 0, piece_bytes = 0;
+};
+
+struct LaneState {
+  const Lane* lane = nullptr;
+  bool sends = false;
+  size_t next = 0, done = 0;  // pieces
+  int64_t staging = 0;
+  Greeting greeting;
+  Slot slots[2];
+};
+
+class Run {
+ public:
+  Run(Device& device, const ReshardPlan& plan, const PreparedReshard& prepared, char* dst,
+      const char* src, Wire& wire, const ReshardSettings& settings)
+      : plan_(plan),
+        prepared_(prepared),
+        dst_(dst),
+        src_(src),
+        wire_(wire),
+        settings_(settings),
+        staging_(device, wire.takes_device_memory()) {
+    for (const Lane& lane : prepared.sends) add(lane, true);
+    for (const Lane& lane : prepared.receives) add(lane, false);
+  }
+
+  void go() {
+    begin_lanes(true);
+    begin_lanes(false);
+    for (const PieceCopy& copy : prepared_.local) copy.run(dst_, src_, nullptr);
+    while (wire_.posted() > 0) {
+      const Wire::Done done = wire_.wait_any(after_seconds(settings_.timeout));
+      go_on(flights_[done.number]);
+    }
+    staging_.finish();
+  }
+
+  // After a failure. What the transport may still use is never freed.
+  void give_up() noexcept {
+    if (wire_.give_up()) return;
+    for (auto& state : states_) {
+      for (Slot& slot : state->slots) slot.packed.let_go(), slot.host.let_go();
+      (void)state.release();
+    }
+  }
+
+ private:
+  enum class What { greeting, piece };
+  struct Flight {
+    LaneState* state;
+    What what;
+    size_t piece;
+    Slot* slot;
+  };
+  struct Side {
+    size_t next = 0;      // lane to begin, of this side's
+    int64_t staging = 0;  // that its lanes hold
+    size_t open = 0;      // lanes
+  };
+
+  void add(const Lane& lane, bool sends) {
+    states_.push_back(std::make_unique<LaneState>());
+    LaneState& state = *states_.back();
+    state.lane = &lane;
+    state.sends = sends;
+    state.staging = 2 * staging_.bytes_needed(lane);
+    state.greeting.hash = plan_.hash();
+    state.greeting.bytes = static_cast<uint64_t>(lane.bytes);
+    state.greeting.piece_bytes = static_cast<uint64_t>(settings_.piece_bytes);
+  }
+  Side& side_of(bool sends) { return sends ? sending_ : receiving_; }
+  size_t first_of(bool sends) const { return sends ? 0 : prepared_.sends.size(); }
+  size_t end_of(bool sends) const { return sends ? prepared_.sends.size() : states_.size(); }
+
+  void begin_lanes(bool sends) {
+    Side& side = side_of(sends);
+    while (first_of(sends) + side.next < end_of(sends)) {
+      LaneState& state = *states_[first_of(sends) + side.next];
+      if (side.open > 0 && side.staging + state.staging > settings_.staging_bytes / 2) return;
+      ++side.next, ++side.open;
+      side.staging += state.staging;
+      const size_t slots = std::min<size_t>(2, state.lane->pieces.size());
+      for (size_t i = 0; i < slots; ++i) state.slots[i] = staging_.make_slot(*state.lane);
+      begin(state);
+    }
+  }
+  void begin(LaneState& state) {
+    const int peer = state.lane->peer;
+    if (!state.sends) {
+      fly(wire_.receive(peer, settings_.tag, &state.greeting, sizeof state.greeting),
+          {&state, What::greeting, 0, nullptr});
+      return;
+    }
+    fly(wire_.send(peer, settings_.tag, &state.greeting, sizeof state.greeting),
+        {&state, What::greeting, 0, nullptr});
+    post_pieces(state);
+  }
+  void fly(size_t number, const Flight& flight) {
+    if (flights_.size() <= number) flights_.resize(number + 1);
+    flights_[number] = flight;
+  }
+
+  void post_pieces(LaneState& state) {
+    for (Slot& slot : state.slots)
+      if (!slot.busy && state.next < state.lane->pieces.size()) post(state, slot);
+  }
+  void post(LaneState& state, Slot& slot) {
+    const size_t index = state.next++;
+    const Piece& piece = state.lane->pieces[index];
+    const auto bytes = static_cast<size_t>(piece.bytes);
+    const int peer = state.lane->peer;
+    slot.busy = true;
+    const size_t number =
+        state.sends
+            ? wire_.send(peer, settings_.tag, staging_.pack(piece, slot, src_), bytes)
+            : wire_.receive(peer, settings_.tag, staging_.landing(piece, slot, dst_), bytes);
+    fly(number, {&state, What::piece, index, &slot});
+  }
+
+  void go_on(const Flight flight) {
+    LaneState& state = *flight.state;
+    if (flight.what == What::greeting) {
+      if (!state.sends) {
+        check(state);
+        post_pieces(state);
+      }
+      return;
+    }
+    if (!state.sends) staging_.unpack(state.lane->pieces[flight.piece], *flight.slot, dst_);
+    flight.slot->busy = false;
+    if (++state.done < state.lane->pieces.size()) return post_pieces(state);
+    Side& side = side_of(state.sends);
+    for (Slot& slot : state.slots) slot = Slot();
+    side.staging -= state.staging;
+    --side.open;
+    begin_lanes(state.sends);
+  }
+
+  void check(const LaneState& state) const {
+    const Greeting& told = state.greeting;
+    const int peer = state.lane->peer;
+    require(told.word == greeting_word, INFINI_STATUS_INTERNAL_ERROR, "rank ", peer,
+            " sent something else than a resharding");
+    require(told.hash == plan_.hash(), INFINI_STATUS_BAD_PARAM, "rank ", peer,
+            " runs another plan than this rank");
+    require(told.piece_bytes == static_cast<uint64_t>(settings_.piece_bytes),
+            INFINI_STATUS_BAD_PARAM, "rank ", peer, " sends pieces of ", told.piece_bytes,
+            " bytes; this rank expects ", settings_.piece_bytes);
+    require(told.bytes == static_cast<uint64_t>(state.lane->bytes), INFINI_STATUS_INTERNAL_ERROR,
+            "rank ", peer, " is about to send ", told.bytes, " bytes; expected ",
+            state.lane->bytes);
+  }
+
+  const ReshardPlan& plan_;
+  const PreparedReshard& prepared_;
+  char* const dst_;
+  const char* const src_;
+  Wire& wire_;
+  const ReshardSettings& settings_;
+  Staging staging_;
+  std::vector<std::unique_ptr<LaneState>> states_;  // of sends, then of receives
+  std::vector<Flight> flights_;                     // by number of the wire's request
+  Side sending_, receiving_;
+};
+
+// Ranks without elements of a side may give no memory for it.
+void require_shards(const ReshardPlan& plan, int rank, const void* dst, const void* src) {
+  const auto holds = [&](const Placement& side, const std::vector<int64_t>& shape) {
+    return side.place_of(rank) >= 0 && std::find(shape.begin(), shape.end(), 0) == shape.end();
+  };
+  if (holds(plan.destination(), plan.dst_shape(rank))) require_pointer(dst, "dst");
+  if (holds(plan.source(), plan.src_shape(rank))) require_pointer(src, "src");
+}
+
+void exchange(Device& device, const ReshardPlan& plan, void* dst, const void* src,
+              const ShardStrides& strides, Wire& wire, const ReshardSettings& settings) {
+  require(plan.ranks() <= wire.ranks(), INFINI_STATUS_BAD_PARAM, "the plan has ", plan.ranks(),
+          " ranks, the transport ", wire.ranks());
+  if (wire.rank() >= plan.ranks()) return;  // it looks on
+  require_shards(plan, wire.rank(), dst, src);
+  const PreparedReshard prepared =
+      prepare_reshard(device, plan, wire.rank(), strides, settings.piece_bytes);
+  Run run(device, plan, prepared, static_cast<char*>(dst), static_cast<const char*>(src), wire,
+          settings);
+  try {
+    run.go();
+  } catch (...) {
+    run.give_up();
+    throw;
+  }
+}
+
+}  // namespace
+
+void run_reshard(Device& device, const ReshardPlan& plan, void* dst, const void* src,
+                 const ShardStrides& strides, const infiniTransport_t* transport,
+                 const ReshardSettings& settings) {
+  Wire wire(transport);
+  Agreement agreement(wire, settings.tag + 1, plan.hash(), settings.timeout);
+  try {
+    exchange(device, plan, dst, src, strides, wire, settings);
+  } catch (const Error& error) {
+    if (settings.agree) (void)agreement.reach(false);
+    fail(error.status(), error.what(), "; dst is incomplete");
+  } catch (...) {
+    if (settings.agree) (void)agreement.reach(false);
+    throw;
+  }
+  if (settings.agree && !agreement.reach(true))
+    fail(INFINI_STATUS_INTERNAL_ERROR, agreement.why(), "; dst may be incomplete on any rank");
+}
+
+}  // namespace infini

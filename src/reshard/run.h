@@ -1,0 +1,22 @@
+// Moving a tensor from one distribution to another over a client's transport.
+#pragma once
+
+#include "contract/device.h"
+#include "infinireshard.h"
+#include "plan/reshard/reshard_plan.h"
+
+namespace infini {
+
+struct ReshardSettings {
+  double timeout = 60;  // seconds without progress
+  int64_t piece_bytes = 8 << 20, staging_bytes = 256 << 20;
+  int tag = 0;
+  bool agree = true;
+};
+
+// Collective over the transport's ranks. Throws where this rank failed or, having agreed, any.
+void run_reshard(Device& device, const ReshardPlan& plan, void* dst, const void* src,
+                 const ShardStrides& strides, const infiniTransport_t* transport,
+                 const ReshardSettings& settings);
+
+}  // namespace infini

@@ -1,0 +1,58 @@
+// Packing and unpacking pieces.
+#include "reshard/staging.h"
+
+#include <algorithm>
+
+namespace infini {
+
+bool Staging::packs(const Lane& lane) {
+  return std::any_of(lane.pieces.begin(), lane.pieces.end(),
+                     [](const Piece& piece) { return !piece.direct; });
+}
+
+Slot Staging::make_slot(const Lane& lane) {
+  const auto bytes = static_cast<size_t>(lane.longest_piece);
+  Slot slot;
+  place_.device.make_current();
+  if (packs(lane)) slot.packed = Block(place_.memory, bytes);
+  if (through_host_) slot.host = Block(place_.pinned, bytes);
+  return slot;
+}
+
+const void* Staging::pack(const Piece& piece, const Slot& slot, const char* shard) const {
+  const char* from = piece.direct ? shard + piece.shard_offset : slot.packed.get();
+  for (const PieceCopy& copy : piece.copies) copy.run(slot.packed.get(), shard, nullptr);
+  if (on_host_ || (piece.direct && !through_host_)) return from;
+  place_.device.make_current();
+  if (through_host_) {
+    place_.device.copy_async(slot.host.get(), from, static_cast<size_t>(piece.bytes),
+                             INFINIRT_MEMCPY_D2H, nullptr);
+    from = slot.host.get();
+  }
+  place_.device.synchronize_stream(nullptr);
+  return from;
+}
+
+void* Staging::landing(const Piece& piece, const Slot& slot, char* shard) const {
+  if (through_host_) return slot.host.get();
+  return piece.direct ? shard + piece.shard_offset : slot.packed.get();
+}
+
+void Staging::unpack(const Piece& piece, const Slot& slot, char* shard) const {
+  if (through_host_) {
+    place_.device.make_current();
+    place_.device.copy_async(piece.direct ? shard + piece.shard_offset : slot.packed.get(),
+                             slot.host.get(), static_cast<size_t>(piece.bytes), INFINIRT_MEMCPY_H2D,
+                             nullptr);
+  }
+  for (const PieceCopy& copy : piece.copies) copy.run(shard, slot.packed.get(), nullptr);
+  if (!on_host_) place_.device.synchronize_stream(nullptr);  // the slot's memory is used again
+}
+
+void Staging::finish() const {
+  if (on_host_) return;
+  place_.device.make_current();
+  place_.device.synchronize_stream(nullptr);
+}
+
+}  // namespace infini

@@ -1,0 +1,70 @@
+// Memory between shards and the wire: for each piece in flight one block where the device packs, and page-locked host memory
+// where the transport cannot reach the device.
+#pragma once
+
+#include "plan/reshard/reshard_plan.h"
+#include "reshard/prepared.h"
+#include "runtime/place.h"
+
+namespace infini {
+
+// Of a memory pool; given back when it goes, unless it was let go.
+class Block {
+ public:
+  Block() = default;
+  Block(MemoryPool& pool, size_t bytes)
+      : pool_(&pool), p_(pool.allocate(bytes, nullptr)), bytes_(bytes) {}
+  Block(Block&& other) noexcept { *this = std::move(other); }
+  Block& operator=(Block&& other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(p_, other.p_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Block() {
+    if (p_ != nullptr) pool_->free(p_, bytes_, nullptr, false);
+  }
+
+  char* get() const { return static_cast<char*>(p_); }
+  void let_go() { p_ = nullptr; }
+
+ private:
+  MemoryPool* pool_ = nullptr;
+  void* p_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// Two pieces of a lane are in flight at once, each by a slot.
+struct Slot {
+  Block packed, host;
+  bool busy = false;
+};
+
+class Staging {
+ public:
+  Staging(Device& device, bool wire_takes_device_memory)
+      : place_(place_of(device.kind(), device.id())),
+        on_host_(device.kind() == INFINI_DEVICE_CPU),
+        through_host_(!on_host_ && !wire_takes_device_memory) {}
+
+  // Of a lane, for one of its slots.
+  int64_t bytes_needed(const Lane& lane) const {
+    return (packs(lane) ? lane.longest_piece : 0) + (through_host_ ? lane.longest_piece : 0);
+  }
+  Slot make_slot(const Lane& lane);
+
+  // Where the transport is to read a piece, which lies there when this returns.
+  const void* pack(const Piece& piece, const Slot& slot, const char* shard) const;
+  // Where it is to write one, and what is to be done when it has.
+  void* landing(const Piece& piece, const Slot& slot, char* shard) const;
+  void unpack(const Piece& piece, const Slot& slot, char* shard) const;
+  void finish() const;  // all that was unpacked is in its place
+
+ private:
+  static bool packs(const Lane& lane);
+
+  Place& place_;
+  bool on_host_, through_host_;
+};
+
+}  // namespace infini

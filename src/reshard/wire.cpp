@@ -1,0 +1,105 @@
+// Calls of a client's transport.
+#include "reshard/wire.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace infini {
+
+Deadline after_seconds(double seconds) {
+  constexpr double longest = 1e9;  // some thirty years
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(std::clamp(seconds, 0.0, longest)));
+}
+
+Wire::Wire(const infiniTransport_t* transport) : table_{} {
+  require_pointer(transport, "transport");
+  require(transport->size >= offsetof(infiniTransport_t, takes_device_memory) + sizeof(int),
+          INFINI_STATUS_BAD_PARAM, "transport->size is ", transport->size,
+          "; expected sizeof(infiniTransport_t)");
+  std::memcpy(&table_, transport, std::min(transport->size, sizeof table_));
+  require(
+      table_.post_send != nullptr && table_.post_receive != nullptr && table_.wait_any != nullptr,
+      INFINI_STATUS_NULL_POINTER, "the transport lacks post_send, post_receive or wait_any");
+  require(table_.ranks >= 1 && table_.rank >= 0 && table_.rank < table_.ranks,
+          INFINI_STATUS_BAD_PARAM, "the transport says that this is rank ", table_.rank, " of ",
+          table_.ranks);
+}
+
+void Wire::check(int error, const char* what, int peer) const {
+  if (error == 0) return;
+  const char* words = table_.describe ? table_.describe(table_.context, error) : nullptr;
+  fail(INFINI_STATUS_INTERNAL_ERROR, "the transport cannot ", what, " rank ", peer, ": ",
+       words ? words : "error ", words ? "" : std::to_string(error));
+}
+
+size_t Wire::place_of_request() {
+  for (size_t i = 0; i < requests_.size(); ++i)
+    if (requests_[i] == nullptr) return i;
+  requests_.push_back(nullptr);
+  about_.push_back({});
+  return requests_.size() - 1;
+}
+
+size_t Wire::send(int peer, int tag, const void* data, size_t bytes) {
+  const size_t number = place_of_request();
+  check(table_.post_send(table_.context, peer, tag, data, bytes, &requests_[number]), "send to",
+        peer);
+  about_[number] = {peer, bytes, true};
+  ++posted_;
+  return number;
+}
+
+size_t Wire::receive(int peer, int tag, void* data, size_t bytes) {
+  const size_t number = place_of_request();
+  check(table_.post_receive(table_.context, peer, tag, data, bytes, &requests_[number]),
+        "receive from", peer);
+  about_[number] = {peer, bytes, false};
+  ++posted_;
+  return number;
+}
+
+Wire::Done Wire::wait_any(Deadline deadline) {
+  const double seconds = std::chrono::duration<double>(deadline - Clock::now()).count();
+  int index = -1;
+  size_t bytes = 0;
+  const int error =
+      table_.wait_any(table_.context, requests_.data(), static_cast<int>(requests_.size()),
+                      std::max(seconds, 0.0), &index, &bytes);
+  const bool known = index >= 0 && static_cast<size_t>(index) < requests_.size();
+  if (error != 0) check(error, "go on with", known ? about_[static_cast<size_t>(index)].peer : -1);
+  if (index < 0) fail_late();
+  require(known, INFINI_STATUS_INTERNAL_ERROR, "the transport says that request ", index, " of ",
+          requests_.size(), " is done");
+  const auto number = static_cast<size_t>(index);
+  requests_[number] = nullptr;
+  --posted_;
+  const Posted& about = about_[number];
+  require(about.send || bytes == about.bytes, INFINI_STATUS_INTERNAL_ERROR, "rank ", about.peer,
+          " sent ", bytes, " bytes where ", about.bytes, " were expected");
+  return {number, bytes};
+}
+
+void Wire::fail_late() const {
+  std::string peers;
+  for (size_t i = 0; i < requests_.size() && peers.size() < 60; ++i)
+    if (requests_[i] != nullptr)
+      peers += (peers.empty() ? "" : ", ") +
+               std::string(about_[i].send ? "sending to rank " : "a message of rank ") +
+               std::to_string(about_[i].peer);
+  fail(INFINI_STATUS_INTERNAL_ERROR, "no progress until the timeout; waited for: ", peers);
+}
+
+bool Wire::give_up() noexcept {
+  if (posted_ == 0) return true;
+  const bool ended =
+      table_.cancel != nullptr &&
+      table_.cancel(table_.context, requests_.data(), static_cast<int>(requests_.size())) == 0;
+  requests_.assign(requests_.size(), nullptr);
+  posted_ = 0;
+  return ended;
+}
+
+}  // namespace infini

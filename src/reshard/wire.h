@@ -1,0 +1,53 @@
+// A client's transport, with errors as exceptions and requests that are accounted for.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "infinireshard.h"
+
+namespace infini {
+
+using Clock = std::chrono::steady_clock;
+using Deadline = Clock::time_point;
+Deadline after_seconds(double seconds);
+
+class Wire {
+ public:
+  // Throws BAD_PARAM or NULL_POINTER for a table that lacks something.
+  explicit Wire(const infiniTransport_t* transport);
+
+  int rank() const { return table_.rank; }
+  int ranks() const { return table_.ranks; }
+  bool takes_device_memory() const { return table_.takes_device_memory != 0; }
+
+  // What was posted is known by its number, which is used again once it is done.
+  size_t send(int peer, int tag, const void* data, size_t bytes);
+  size_t receive(int peer, int tag, void* data, size_t bytes);
+  struct Done {
+    size_t number;
+    size_t bytes;
+  };
+  // Throws INTERNAL_ERROR when nothing was done until the deadline; the message tells what is waited for.
+  Done wait_any(Deadline deadline);
+  size_t posted() const { return posted_; }
+  // Ends all that was posted. False: the transport may still use the memory.
+  bool give_up() noexcept;
+
+ private:
+  struct Posted {
+    int peer;
+    size_t bytes;
+    bool send;
+  };
+  size_t place_of_request();
+  void check(int error, const char* what, int peer) const;
+  [[noreturn]] void fail_late() const;
+
+  infiniTransport_t table_;
+  std::vector<void*> requests_;
+  std::vector<Posted> about_;
+  size_t posted_ = 0;
+};
+
+}  // namespace infini

@@ -1,0 +1,149 @@
+// A transport between threads of one process, which can be told to fail: for tests.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "infinireshard.h"
+
+namespace infini::test {
+
+// One for all ranks. A message waits until the other side asks for it; a send is done when its bytes were taken.
+class InProcessNetwork {
+ public:
+  explicit InProcessNetwork(int ranks) : ends_(static_cast<size_t>(ranks)) {
+    for (int i = 0; i < ranks; ++i) ends_[static_cast<size_t>(i)] = {this, i, ranks};
+  }
+  infiniTransport_t transport_of(int rank) {
+    infiniTransport_t table{};
+    table.size = sizeof table;
+    table.context = &ends_[static_cast<size_t>(rank)];
+    table.rank = rank;
+    table.ranks = static_cast<int>(ends_.size());
+    table.post_send = post_send;
+    table.post_receive = post_receive;
+    table.wait_any = wait_any;
+    table.cancel = cancel;
+    table.describe = [](void*, int error) { return error == 7 ? "the cable was cut" : nullptr; };
+    return table;
+  }
+
+  // What goes wrong with the n-th send of a rank (from 0 on), if anything.
+  enum class Fault { none, lost, shortened, refused };
+  Fault fault = Fault::none;
+  int faulty_rank = 0, faulty_send = 0;
+
+ private:
+  struct End {
+    InProcessNetwork* network;
+    int rank, ranks;
+    int sends = 0;
+  };
+  struct Request {
+    bool done = false, dead = false;
+    const char* from = nullptr;
+    char* to = nullptr;
+    size_t bytes = 0;
+  };
+  using Key = std::tuple<int, int, int>;  // from, to, tag
+  struct Queue {
+    std::deque<std::shared_ptr<Request>> sends, receives;
+  };
+
+  // The lock is held. Brings sends and receives together.
+  void match(Queue& queue) {
+    const auto drop_dead = [](auto& list) {
+      while (!list.empty() && list.front()->dead) list.pop_front();
+    };
+    while (true) {
+      drop_dead(queue.sends), drop_dead(queue.receives);
+      if (queue.sends.empty() || queue.receives.empty()) return;
+      Request &send = *queue.sends.front(), &receive = *queue.receives.front();
+      const size_t bytes = send.bytes < receive.bytes ? send.bytes : receive.bytes;
+      std::memcpy(receive.to, send.from, bytes);
+      receive.bytes = bytes;
+      send.done = receive.done = true;
+      queue.sends.pop_front(), queue.receives.pop_front();
+      changed_.notify_all();
+    }
+  }
+  static std::shared_ptr<Request>& request_of(void* p) {
+    return *static_cast<std::shared_ptr<Request>*>(p);
+  }
+
+  static int post_send(void* context, int peer, int tag, const void* data, size_t bytes,
+                       void** request) {
+    End& end = *static_cast<End*>(context);
+    InProcessNetwork& net = *end.network;
+    const std::lock_guard lock(net.mutex_);
+    const bool faulty = end.rank == net.faulty_rank && end.sends++ == net.faulty_send;
+    if (faulty && net.fault == Fault::refused) return 7;
+    auto made = std::make_shared<Request>();
+    made->from = static_cast<const char*>(data);
+    made->bytes = faulty && net.fault == Fault::shortened ? bytes / 2 : bytes;
+    *request = new std::shared_ptr<Request>(made);
+    if (faulty && net.fault == Fault::lost) {
+      made->done = true;
+      return 0;
+    }
+    Queue& queue = net.queues_[{end.rank, peer, tag}];
+    queue.sends.push_back(made);
+    net.match(queue);
+    return 0;
+  }
+  static int post_receive(void* context, int peer, int tag, void* data, size_t bytes,
+                          void** request) {
+    End& end = *static_cast<End*>(context);
+    InProcessNetwork& net = *end.network;
+    const std::lock_guard lock(net.mutex_);
+    auto made = std::make_shared<Request>();
+    made->to = static_cast<char*>(data);
+    made->bytes = bytes;
+    *request = new std::shared_ptr<Request>(made);
+    Queue& queue = net.queues_[{peer, end.rank, tag}];
+    queue.receives.push_back(made);
+    net.match(queue);
+    return 0;
+  }
+  static int wait_any(void* context, void** requests, int count, double seconds, int* index,
+                      size_t* bytes) {
+    InProcessNetwork& net = *static_cast<End*>(context)->network;
+    std::unique_lock lock(net.mutex_);
+    const auto find = [&] {
+      for (*index = 0; *index < count; ++*index)
+        if (requests[*index] != nullptr && request_of(requests[*index])->done) return true;
+      *index = -1;
+      return false;
+    };
+    if (!net.changed_.wait_for(lock, std::chrono::duration<double>(seconds), find)) return 0;
+    *bytes = request_of(requests[*index])->bytes;
+    delete &request_of(requests[*index]);
+    requests[*index] = nullptr;
+    return 0;
+  }
+  static int cancel(void* context, void** requests, int count) {
+    InProcessNetwork& net = *static_cast<End*>(context)->network;
+    const std::lock_guard lock(net.mutex_);
+    for (int i = 0; i < count; ++i)
+      if (requests[i] != nullptr) {
+        request_of(requests[i])->dead = true;
+        delete &request_of(requests[i]);
+        requests[i] = nullptr;
+      }
+    return 0;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<Key, Queue> queues_;
+  std::vector<End> ends_;
+};
+
+}  // namespace infini::test
