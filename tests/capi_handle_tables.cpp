@@ -205,7 +205,7 @@ void Tables::add_one_call() {
   add("infiniTranspose", {a_stream}, ok, [=](void* p) { return transpose(nullptr, p); });
   add("infiniMatmul", {a_handle}, ok, [=](void* p) { return matmul(p, nullptr); });
   add("infiniMatmul", {a_stream}, ok, [=](void* p) { return matmul(nullptr, p); });
-  add("infiniExplain", {a_rearrange, a_batch, a_gemm}, null, [=](void* p) {
+  add("infiniExplain", {a_rearrange, a_batch, a_paged, a_between, a_gemm}, null, [=](void* p) {
     return infiniExplain(static_cast<InfiniopDescriptor*>(p), INFINI_EXPLAIN_TEXT, nullptr, 0,
                          nullptr);
   });
