@@ -53,7 +53,9 @@ std::optional<int> bench_copies(Arguments& arguments, const bench::Options& opti
   bench::watch_interrupts();
   std::printf("%s\n", machine_line().c_str());
   bench::print_copy_header(pages ? "a copy" : "pinned");
-  return bench_each(names, file, pages ? bench::measure_pages : bench::measure_transfer);
+  return bench_each(names, file, [&](const std::string& name) {
+    return pages ? bench::measure_pages(name, options) : bench::measure_transfer(name, options);
+  });
 }
 
 }  // namespace infini::tools
