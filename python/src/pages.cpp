@@ -58,8 +58,8 @@ void bind_pages(nb::module_& module) {
       "src_ids"_a.none() = nb::none(), "pattern"_a.none() = nb::none(),
       "dst[dst_ids[i]] = src[src_ids[i]] for every i, in one call; returns dst.\n\n"
       "Dim 0 of both counts pages. Ids are vectors of int32 or int64 in host memory or on the "
-      "pages' device; None stands for 0, 1, 2, …. A pattern says how a page of src becomes one "
-      "of dst: \"token heads dim -> heads token dim\". No page of dst may be written twice.");
+      "pages' device; None stands for\n0, 1, 2, …. A pattern says how a page of src becomes one "
+      "of dst: \"token heads dim -> heads token dim\". No page of dst\nmay be written twice.");
 }
 
 }  // namespace infini::python
