@@ -34,6 +34,7 @@ void report_device(infiniDevice_t kind, int id, std::vector<std::string>& json) 
                      .add("total_bytes", memory.total_bytes)
                      .add("rearrange", kernels.rearrange != nullptr)
                      .add("gemm", kernels.gemm != nullptr)
+                     .add("operators", kernels.operators != nullptr)
                      .text());
 }
 

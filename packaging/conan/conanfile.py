@@ -7,8 +7,6 @@ from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 from conan.tools.files import copy
 
 
-
-
 class Infini(ConanFile):
     name = "infini"
     description = "Strided copies and matrix products on CPUs and accelerators"
@@ -24,9 +22,10 @@ class Infini(ConanFile):
         self.version = ".".join(re.findall(r"define INFINI_VERSION_[A-Z]+ (\d+)", header))
 
     def export_sources(self):
+        top = str(pathlib.Path(self.recipe_folder, "../..").resolve())
         for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "src/*", "include/*", "harness/*", "tools/*", "bench/*",
                         "python/*", "emulators/*"):
-            copy(self, pattern, str(pathlib.Path(self.recipe_folder, "../..").resolve()), self.export_sources_folder)
+            copy(self, pattern, top, self.export_sources_folder, excludes=("*/__pycache__/*", "*/.pytest_cache/*"))
 
     def layout(self):
         cmake_layout(self)
