@@ -93,10 +93,10 @@ class HostBytes {
 
 bool Between::expect_right(const Placed& dst, const Placed& src, Direction direction, bool pinned,
                            const char* way, int64_t extra) {
-  std::vector<BidLine> lines;
   const Choice choice{way, nullptr};
   const RearrangeBetween op(current_device(), direction, dst.layout, src.layout, choice, extra);
-  const Way* taken = pinned && op.pinned() ? op.pinned() : op.pageable();
+  const bool reached = pinned && device_ids();  // by kernels of this device
+  const Way* taken = reached && op.pinned() ? op.pinned() : op.pageable();
   if (taken == nullptr || (way != nullptr && std::string(taken->name()) != way)) return false;
   const bool to_device = direction == Direction::to_device;
   Bytes to = random_bytes(random_, dst.bytes), from = random_bytes(random_, src.bytes);
