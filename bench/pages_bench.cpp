@@ -141,6 +141,7 @@ class Setup {
   }
 
   int64_t bytes() const { return count_ * piece_bytes_; }
+  const char* way() const { return op_.kernel() ? op_.kernel()->candidate() : "loop"; }
   void run() const {
     void* dst[] = {dst_.get()};
     const void* src[] = {src_.get()};
@@ -240,7 +241,7 @@ CopyRow measure_pages(const std::string& name, const Options& options) {
   const Setup setup(device, about);
   CopyRow row;
   row.name = name;
-  row.way = "pieces";
+  row.way = setup.way();
   row.bytes = setup.bytes();
   if (options.verify) row.verified = setup.verify();
   std::vector<Side> sides;

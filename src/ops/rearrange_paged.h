@@ -24,6 +24,8 @@ class RearrangePaged {
 
   Device& device() const { return piece_.device(); }
   const PagedPlan& plan() const { return *plan_; }
+  // Null where pieces run one after another, or nothing moves.
+  const PagedKernel* kernel() const { return kernel_.get(); }
 
  private:
   void run_untold(const PagedRun& run) const;

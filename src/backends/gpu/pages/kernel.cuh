@@ -1,4 +1,4 @@
-// The piece kernels: every thread moves up to four units, each of whichever piece it belongs to.
+// The piece kernels: every thread moves up to eight units, each of whichever piece it belongs to.
 #pragma once
 
 #include "backends/gpu/pages/schedule.h"
@@ -43,9 +43,33 @@ __device__ inline PieceEnds find_piece(const PiecePlaces& places, uint32_t piece
   return {reinterpret_cast<char*>(dst), reinterpret_cast<const char*>(src)};
 }
 
-// find(piece): where it lies.
-template <int unit, class Find>
-__device__ void move_share(const PieceSchedule& s, const BlockShare& share, const Find& find) {
+// The block has one piece, or a chunk of it.
+template <int unit>
+__device__ void move_one(const PieceSchedule& s, const BlockShare& share, const PieceEnds& ends) {
+  Word<unit> values[piece_batch];
+#pragma unroll
+  for (int k = 0; k < piece_batch; ++k) {
+    const uint32_t i = threadIdx.x + k * piece_threads;
+    if (i < share.count)
+      values[k] = load_word<unit>(ends.src + place_in_piece(s, share.first + i).src);
+  }
+#pragma unroll
+  for (int k = 0; k < piece_batch; ++k) {
+    const uint32_t i = threadIdx.x + k * piece_threads;
+    if (i < share.count)
+      store_word<unit>(ends.dst + place_in_piece(s, share.first + i).dst, values[k]);
+  }
+}
+
+// The block has several pieces, whose places it looks up first.
+template <int unit>
+__device__ void move_several(const PieceSchedule& s, const BlockShare& share,
+                             const PiecePlaces& places) {
+  auto* table = reinterpret_cast<PieceEnds*>(shared_memory());
+  const uint32_t pieces = divide(share.count, s.per_piece);
+  for (uint32_t i = threadIdx.x; i < pieces; i += piece_threads)
+    table[i] = find_piece(places, share.piece + i);
+  __syncthreads();
   Word<unit> values[piece_batch];
   char* to[piece_batch];
 #pragma unroll
@@ -54,7 +78,7 @@ __device__ void move_share(const PieceSchedule& s, const BlockShare& share, cons
     to[k] = nullptr;
     if (i >= share.count) continue;
     const UnitOfPiece which = unit_of_share(s, share, i);
-    const PieceEnds ends = find(which.piece);
+    const PieceEnds ends = table[which.piece - share.piece];
     if (ends.dst == nullptr) continue;
     const UnitPlace place = place_in_piece(s, which.unit);
     values[k] = load_word<unit>(ends.src + place.src);
@@ -65,13 +89,18 @@ __device__ void move_share(const PieceSchedule& s, const BlockShare& share, cons
     if (to[k] != nullptr) store_word<unit>(to[k], values[k]);
 }
 
-template <int unit>
-__global__ void __launch_bounds__(piece_threads)
+template <int unit, bool several>
+__global__ void __launch_bounds__(piece_threads, resident_blocks(4, piece_threads))
     move_pieces(const __grid_constant__ PieceSchedule s,
                 const __grid_constant__ PiecePlaces places) {
   const BlockShare share = share_of(s, blockIdx.x, places.pieces);
   wait_for_predecessor();
-  move_share<unit>(s, share, [&](uint32_t piece) { return find_piece(places, piece); });
+  if constexpr (several) {
+    move_several<unit>(s, share, places);
+  } else {
+    const PieceEnds ends = find_piece(places, share.piece);
+    if (ends.dst != nullptr) move_one<unit>(s, share, ends);
+  }
 }
 
 // A unit that may lie anywhere, by the largest words that its two addresses allow.
@@ -96,7 +125,7 @@ __device__ void move_own_share(const PieceSchedule& s, const BlockShare& share,
                                const PieceEnds& ends) {
   const auto bits = reinterpret_cast<uintptr_t>(ends.dst + s.dst_offset) |
                     reinterpret_cast<uintptr_t>(ends.src + s.src_offset);
-  if (bits % unit == 0) return move_share<unit>(s, share, [&](uint32_t) { return ends; });
+  if (bits % unit == 0) return move_one<unit>(s, share, ends);
   for (uint32_t i = threadIdx.x; i < share.count; i += piece_threads) {
     const UnitPlace place = place_in_piece(s, share.first + i);
     move_unit<unit>(ends.dst + place.dst, ends.src + place.src);

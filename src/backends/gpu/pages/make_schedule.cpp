@@ -1,6 +1,7 @@
 // Making piece schedules: the plan's loops around the unit, and how many pieces fill a block.
 #include "backends/gpu/pages/make_schedule.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "backends/gpu/rearrange/unit_nest.h"
@@ -34,7 +35,9 @@ std::optional<PieceSchedule> make_piece_schedule(const RearrangePlan& plan, int 
   const uint32_t chunks = (s.units + block_units - 1) / block_units;
   s.chunks = make_fast_divisor(chunks);
   s.chunk_units = (s.units + chunks - 1) / chunks;
-  s.pieces_per_block = chunks > 1 ? 1 : block_units / s.units;
+  s.pieces_per_block = chunks > 1 ? 1 : std::min(most_together, block_units / s.units);
+  s.dense = s.depth == 0 ||
+            (s.depth == 1 && s.loops[0].dst_step == s.unit && s.loops[0].src_step == s.unit);
   return s;
 }
 

@@ -22,7 +22,7 @@ class PieceMover {
     for (int unit = most; unit > 0; unit /= 2) {
       const auto schedule = make_piece_schedule(plan, unit);
       if (!schedule) return std::nullopt;
-      mover.ways_.push_back({*schedule, ready_kernel(unit, early)});
+      mover.ways_.push_back({*schedule, ready_kernel(unit, schedule->pieces_per_block > 1, early)});
     }
     mover.offsets_ = {plan.dst_offset, plan.src_offset};
     if (most < vector_bytes)
@@ -54,8 +54,9 @@ class PieceMover {
     while (low_bits & static_cast<uint64_t>(ways_[i].schedule.unit - 1)) ++i;
     const PieceSchedule& s = ways_[i].schedule;
     const void* arguments[] = {&s, &places};
-    check(gpu::launch(ways_[i].kernel, blocks_for(s, places.pieces), piece_threads, arguments, 0,
-                      stream),
+    const size_t table = s.pieces_per_block > 1 ? s.pieces_per_block * sizeof(PieceEnds) : 0;
+    check(gpu::launch(ways_[i].kernel, blocks_for(s, places.pieces), piece_threads, arguments,
+                      table, stream),
           "cannot launch ", places.pieces, " copies");
   }
 
@@ -65,7 +66,8 @@ class PieceMover {
     const uint32_t boxes = places.pieces * s.boxes.divisor;
     const void* arguments[] = {&s, &places};
     check(gpu::launch(staged_->kernel, (boxes + s.boxes_per_block - 1) / s.boxes_per_block,
-                      piece_threads, arguments, staged_bytes, stream),
+                      piece_threads, arguments,
+                      staged_bytes + s.boxes_per_block * sizeof(PieceEnds), stream),
           "cannot launch ", places.pieces, " copies");
   }
 
@@ -90,13 +92,14 @@ class PieceMover {
     bits |= 16;
     return static_cast<int>(bits & (~bits + 1));
   }
-  static ReadyKernel ready_kernel(int unit, bool early) {
-    using Kernel = void (*)(PieceSchedule, PiecePlaces);
-    constexpr Kernel kernels[] = {move_pieces<1>, move_pieces<2>, move_pieces<4>, move_pieces<8>,
-                                  move_pieces<16>};
+  template <bool several>
+  static constexpr void (*kernels[])(PieceSchedule, PiecePlaces) = {
+      move_pieces<1, several>, move_pieces<2, several>, move_pieces<4, several>,
+      move_pieces<8, several>, move_pieces<16, several>};
+  static ReadyKernel ready_kernel(int unit, bool several, bool early) {
     int i = 0;
     while (1 << i < unit) ++i;
-    return make_ready(kernel_address(kernels[i]), early);
+    return make_ready(kernel_address(several ? kernels<true>[i] : kernels<false>[i]), early);
   }
 
   std::optional<Staged> staged_;  // where elements change their order

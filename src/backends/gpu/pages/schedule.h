@@ -14,10 +14,11 @@
 namespace infini::gpu {
 
 constexpr int piece_threads = 256;
-constexpr int piece_batch = 4;  // units that a thread has in flight
+constexpr int piece_batch = 8;  // units that a thread has in flight
 constexpr uint32_t block_units = piece_threads * piece_batch;
 constexpr int max_piece_loops = 8;
-constexpr int most_bases = 192;  // pairs of pointers that travel with a launch
+constexpr uint32_t most_together = 512;  // pieces of one block, whose places it keeps
+constexpr int most_bases = 192;          // pairs of pointers that travel with a launch
 
 struct PieceLoop {
   FastDivisor extent;
@@ -26,6 +27,7 @@ struct PieceLoop {
 
 struct PieceSchedule {
   int32_t unit, depth;
+  int32_t dense;              // a piece is one run on both sides
   uint32_t units;             // of one piece
   uint32_t pieces_per_block;  // 1 where a piece is cut into chunks
   uint32_t chunk_units;       // that a block takes of one piece
@@ -73,6 +75,10 @@ struct UnitPlace {
 
 constexpr UnitPlace place_in_piece(const PieceSchedule& s, uint32_t number) {
   UnitPlace place{s.dst_offset, s.src_offset};
+  if (s.dense) {
+    const int64_t at = static_cast<int64_t>(number) * s.unit;
+    return {place.dst + at, place.src + at};
+  }
   for (int i = 0; i < s.depth; ++i) {
     const uint32_t digit = i + 1 == s.depth ? number : take_digit(number, s.loops[i].extent);
     place.dst += digit * s.loops[i].dst_step;

@@ -41,26 +41,30 @@ __global__ void __launch_bounds__(piece_threads, resident_blocks(6, piece_thread
   const uint32_t first = blockIdx.x * s.boxes_per_block;
   const uint32_t left = places.pieces * s.boxes.divisor - first;
   const uint32_t boxes = left < s.boxes_per_block ? left : s.boxes_per_block;
+  auto* table = reinterpret_cast<PieceEnds*>(images + staged_bytes);  // where the boxes lie
   wait_for_predecessor();
-  for (uint32_t i = threadIdx.x; i < boxes * s.loads.divisor; i += piece_threads) {
-    const uint32_t box = divide(i, s.loads);
+  for (uint32_t box = threadIdx.x; box < boxes; box += piece_threads) {
     const BoxPlace at = place_box(s, first + box);
     const PieceEnds ends = find_piece(places, at.piece);
-    if (ends.dst == nullptr) continue;
+    table[box] = ends.dst == nullptr ? ends : PieceEnds{ends.dst + at.dst, ends.src + at.src};
+  }
+  __syncthreads();
+#pragma unroll 4
+  for (uint32_t i = threadIdx.x; i < boxes * s.loads.divisor; i += piece_threads) {
+    const uint32_t box = divide(i, s.loads);
     const StagedPlace place = place_staged(s.load, s.load_depth, i - box * s.loads.divisor);
-    load_unit(images + box * s.box_bytes + place.image, ends.src + at.src + place.step,
-              s.load_unit);
+    if (table[box].dst != nullptr)
+      load_unit(images + box * s.box_bytes + place.image, table[box].src + place.step, s.load_unit);
   }
   stage_wait();
   __syncthreads();
+#pragma unroll 4
   for (uint32_t i = threadIdx.x; i < boxes * s.stores.divisor; i += piece_threads) {
     const uint32_t box = divide(i, s.stores);
-    const BoxPlace at = place_box(s, first + box);
-    const PieceEnds ends = find_piece(places, at.piece);
-    if (ends.dst == nullptr) continue;
     const StagedPlace place = place_staged(s.store, s.store_depth, i - box * s.stores.divisor);
-    store_unit<element>(ends.dst + at.dst + place.step, images + box * s.box_bytes + place.image,
-                        s.element_image, s.store_unit);
+    if (table[box].dst != nullptr)
+      store_unit<element>(table[box].dst + place.step, images + box * s.box_bytes + place.image,
+                          s.element_image, s.store_unit);
   }
 }
 
