@@ -70,6 +70,7 @@ def operators(library):
                                                           library.tensor(dtype, COLUMNS)),
         "Add": binary("Add"), "Sub": binary("Sub"), "Mul": binary("Mul"),
         "Silu": unary("Silu"), "Gelu": unary("Gelu"), "Relu": unary("Relu"), "Sigmoid": unary("Sigmoid"),
+        "Convert to f32": lambda handle, dtype: library.can("Convert", handle, matrix(F32), matrix(dtype), None, None, None),
         "Cast to f32": lambda handle, dtype: library.can("Cast", handle, matrix(F32), matrix(dtype)),
     }
 
