@@ -12,7 +12,7 @@ def run(*words, **how):
 
 def manual_mismatches(tool, page):
     text = page.read_text().replace("\\-", "-").replace("\\fR", "")
-    for topic in ("devices", "plan", "check", "bench", "reshard", "environment"):
+    for topic in ("devices", "plan", "check", "bench", "reshard", "info", "convert", "shard", "unshard", "environment"):
         for name in re.findall(r"^  (--[a-z-]+|INFINI_[A-Z0-9_]+)", run(tool, "help", topic), re.M):
             if name not in text:
                 yield f"the manual page does not know {name} of `infini help {topic}`"

@@ -64,6 +64,17 @@ constexpr Option reshard_options[] = {{"--explain", "", "the messages of one ran
                                        "inner_bandwidth=50GB/s memory=0 may be said"},
                                       json};
 
+constexpr Option info_options[] = {{"--json", "", "JSON with places and sizes"}};
+constexpr Option memory = {"--memory", "BYTES", "for buffers, such as 512M (1G)"};
+constexpr Option replace = {"--replace", "", "write OUT anew where it exists"};
+constexpr Option glob = {"--tensor", "GLOB", "only these; all others are copied as they are"};
+constexpr Option to_dtype = {"--dtype", "NAME", "of those tensors in OUT: bf16, f8_e4m3, ..."};
+constexpr Option file_options[] = {glob, to_dtype, memory, replace, threads};
+constexpr Option dim = {"--dim", "N", "the dim that is cut (0); -1 is the last one"};
+constexpr Option shard_options[] = {
+    {"--tp", "N", "so many shards"}, dim, glob, to_dtype, memory, replace, threads};
+constexpr Option unshard_options[] = {dim, glob, to_dtype, memory, replace, threads};
+
 constexpr Command table[] = {
     {"devices", run_devices, "what this machine has, and for what it has not, why",
      "infini devices\n", devices_options},
@@ -121,7 +132,48 @@ its ranks from 8. Nothing moves.
   infini reshard "f32 512x512x512 (64: block,replicate,replicate)
                   -> (8x8: replicate,block,block)" --simulate latency=2us
 )-",
-     reshard_options}};
+     reshard_options},
+    {"info", run_info, "the tensors of a file", R"(infini info FILE...
+
+Of .npy, .npz, .safetensors and .safetensors.index.json; no element is read.
+)",
+     info_options},
+    {"convert", run_convert, "a file in another format, or with other element types",
+     R"(infini convert IN OUT
+
+OUT is a .npy (of one tensor) or .safetensors file; it appears when it is whole.
+  infini convert weights.npz weights.safetensors --dtype bf16
+)",
+     file_options},
+    {"rearrange", run_rearrange, "the tensors of a file with their axes in another order",
+     R"(infini rearrange IN OUT "PATTERN" [AXIS=SIZE]...
+
+  infini rearrange a.npy b.npy "r c -> c r" --memory 512M
+  infini rearrange in.safetensors out.safetensors "(h d) k -> h d k" h=32
+                   --tensor "*.q_proj.weight" --dtype bf16
+)",
+     file_options},
+    {"slice", run_slice, "parts of the tensors of a file",
+     R"(infini slice IN OUT "RANGES"
+
+Ranges as Python writes them, one for each dim: first:end:step.
+  infini slice a.npy b.npy "0:100, ::2, ::-1"
+)",
+     file_options},
+    {"shard", run_shard, "one file for each rank of a tensor-parallel model",
+     R"(infini shard IN OUT --tp N --dim D
+
+OUT.safetensors becomes OUT-rank-0-of-N.safetensors and so on. Tensors that are
+not meant are in every file.
+  infini shard model.safetensors out.safetensors --tp 8 --dim 1 --tensor "*.o_proj*"
+)",
+     shard_options},
+    {"unshard", run_unshard, "one file of the shards of all ranks",
+     R"(infini unshard SHARD... OUT --dim D
+
+  infini unshard out-rank-[0-7]-of-8.safetensors model.safetensors --dim 1
+)",
+     unshard_options}};
 
 constexpr const char* problems = R"(A problem is a line of text, in quotes or not.
 
@@ -211,9 +263,9 @@ std::string help_text() {
                      ": moving and multiplying tensors on any chip.\n\n";
   for (const Command& command : table) {
     const std::string name = command.name;
-    text += "  infini " + name + std::string(9 - name.size(), ' ') + command.summary + "\n";
+    text += "  infini " + name + std::string(10 - name.size(), ' ') + command.summary + "\n";
   }
-  return text + R"(  infini help     a command, problems, dtypes or environment: infini help plan
+  return text + R"(  infini help      a command, problems, dtypes or environment: infini help plan
 
 A problem is a line of text:
   infini plan "rearrange f32 512x512x512 perm=2,0,1"   axes in another order

@@ -38,6 +38,12 @@ int run_check(Arguments& arguments);
 int run_bench(Arguments& arguments);
 int run_machine(Arguments& arguments);
 int run_reshard(Arguments& arguments);
+int run_info(Arguments& arguments);
+int run_convert(Arguments& arguments);
+int run_rearrange(Arguments& arguments);
+int run_slice(Arguments& arguments);
+int run_shard(Arguments& arguments);
+int run_unshard(Arguments& arguments);
 
 // Prints the words that may stand in place of the last one of `words`, one a line. For shells.
 int complete(std::vector<std::string> words);

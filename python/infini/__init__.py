@@ -35,7 +35,10 @@ from ._core import (
     transpose,
     trim_memory,
 )
+from ._convert import convert
 from ._dtype import DType
+from ._file import FileTensor, TensorFile, open
+from ._join import concat, pad, stack
 from ._pack import pack, unpack
 from ._plan import Plan, plan
 from ._reshard import Distribution, ReshardPlan, reshard_plan
@@ -46,6 +49,7 @@ __all__ = [
     "DType",
     "Distribution",
     "Error",
+    "FileTensor",
     "Graph",
     "InvalidType",
     "InvalidValue",
@@ -54,7 +58,10 @@ __all__ = [
     "Recording",
     "ReshardPlan",
     "Tensor",
+    "TensorFile",
+    "concat",
     "contiguous",
+    "convert",
     "copy",
     "copy_pages",
     "devices",
@@ -62,7 +69,9 @@ __all__ = [
     "explain",
     "matmul",
     "num_threads",
+    "open",
     "pack",
+    "pad",
     "parse_shape",
     "permute",
     "plan",
@@ -71,6 +80,7 @@ __all__ = [
     "repeat",
     "reshard_plan",
     "set_num_threads",
+    "stack",
     "synchronize",
     "transpose",
     "trim_memory",

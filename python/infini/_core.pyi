@@ -43,7 +43,16 @@ class OutOfMemory(Error, MemoryError):
 def copy(dst: _A, src: Array) -> _A:
     """Copies src's elements to dst, which may have any strides, and returns dst.
 
-    src is broadcast as NumPy does; both must have one dtype. Where they overlap, src is read first."""
+    src is broadcast as NumPy does, and converted where the dtypes differ (as convert does). Where they overlap, src is
+    read first; what is converted must not overlap."""
+
+class _File:
+    def __init__(self, path: str) -> None: ...
+    def tensors(self) -> list[tuple[str, str, bool, tuple[int, ...]]]: ...
+    def read(self, tensor: int, ranges: Sequence[tuple[int, int, int]]) -> Tensor: ...
+
+def _pattern_shape(pattern: str, shape: Sequence[int], sizes: dict[str, int]) -> tuple[int, ...]: ...
+def _convert_into(out: _A, x: Array, scale: Any, shift: Any, axis: int | None, saturate: bool) -> _A: ...
 
 def copy_pages(
     dst: _A, dst_ids: Array | None, src: Array, src_ids: Array | None = None, pattern: str | None = None

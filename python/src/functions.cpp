@@ -234,7 +234,7 @@ void copy_arrays(const Array& dst, const Array& src, const Call& call, const cha
   require_writable(dst, name);
   if (!dst.element.same_as(src.element))
     fail_type(name, " is ", dst.element.name(), ", src is ", src.element.name(),
-              "; infini.copy does not convert");
+              "; only infini.copy and infini.convert convert");
   if (is_plain(dst, src, call)) return run_prepared_copy(dst, src, stream_for(call, dst.device));
   const StreamScope scope(call);
   note_recorded(call);
@@ -246,7 +246,12 @@ void copy_arrays(const Array& dst, const Array& src, const Call& call, const cha
 nb::object copy(nb::object dst, nb::handle src) {
   Call call;
   const Array to = read_array(dst, "dst", call), from = read_array(src, "src", call);
-  copy_arrays(to, from, call);
+  if (to.element.same_as(from.element)) {
+    copy_arrays(to, from, call);
+  } else {
+    require_writable(to, "dst");
+    copy_converted(to, from, call);
+  }
   note_written(to);
   return dst;
 }
@@ -262,10 +267,11 @@ nb::object matmul(nb::handle a, nb::handle b, nb::object out, double alpha, doub
 
 void bind_functions(nb::module_& module) {
   using namespace nb::literals;
-  module.def("copy", &copy, "dst"_a.none(), "src"_a.none(),
-             "Copies src's elements to dst, which may have any strides, and returns dst.\n\n"
-             "src is broadcast as NumPy does; both must have one dtype. Where they overlap, src is "
-             "read first.");
+  module.def(
+      "copy", &copy, "dst"_a.none(), "src"_a.none(),
+      "Copies src's elements to dst, which may have any strides, and returns dst.\n\n"
+      "src is broadcast as NumPy does, and converted where the dtypes differ (as convert does). "
+      "Where they overlap, src is\nread first; what is converted must not overlap.");
   module.def(
       "contiguous", &contiguous, "x"_a.none(), nb::kw_only(), "out"_a = nb::none(),
       "x itself when it is row-major without gaps, else a copy that is, of the same framework.\n\n"

@@ -15,8 +15,13 @@ infinicore::Tensor operand(const Array& array, const char* name, Hold hold);
 nb::object copy(nb::object dst, nb::handle src);
 nb::object matmul(nb::handle a, nb::handle b, nb::object out, double alpha, double beta);
 
+// The same between elements of different types.
+void copy_converted(const Array& dst, const Array& src, const Call& call);
+
 void bind_functions(nb::module_& module);
 void bind_pages(nb::module_& module);
+void bind_converting(nb::module_& module);
+void bind_files(nb::module_& module);
 void bind_patterns(nb::module_& module);
 
 }  // namespace infini::python

@@ -86,6 +86,8 @@ NB_MODULE(bindings, module) {
   bind_tensor(module);
   bind_functions(module);
   bind_pages(module);
+  bind_converting(module);
+  bind_files(module);
   bind_patterns(module);
   bind_reshard(module);
   bind_graph(module);

@@ -333,6 +333,18 @@ nb::object einsum(nb::handle first, nb::handle second, nb::handle third, nb::obj
   return result.take();
 }
 
+// The shape that a pattern makes of another one.
+nb::tuple pattern_shape(nb::handle pattern, nb::handle shape, const nb::dict& sizes) {
+  const std::vector<int64_t> extents = parse_numbers(shape, "shape");
+  Question question{text_of(pattern), static_cast<int>(extents.size()), extents.data(), {}, 0, {}};
+  for (const auto& [name, value] : sizes) question.take(name, value);
+  const std::vector<infinicore::AxisSize> given(question.sizes, question.sizes + question.count);
+  const auto walk =
+      infinicore::walk_pattern(question.text, Shape(extents.begin(), extents.end()), given);
+  const std::vector<int64_t> made(walk.shape.begin(), walk.shape.end());
+  return to_tuple(made.data(), static_cast<int>(made.size()));
+}
+
 }  // namespace
 
 void bind_patterns(nb::module_& module) {
@@ -346,6 +358,8 @@ void bind_patterns(nb::module_& module) {
              "one array with a first dim. With `out`, an array of the result's shape and any "
              "strides, the elements go there, and\nit is returned; in a pattern with an axis "
              "called out, out is the size of that axis.");
+  module.def("_pattern_shape", &pattern_shape, "pattern"_a, "shape"_a, "sizes"_a,
+             "For infini.torch and infini.jax: the shape of rearrange's result.");
   module.def("_pack", &pack, "arrays"_a, "before"_a, "after"_a,
              "For pack: the packed array and the packed shapes.");
   module.def("parse_shape", &sizes_by_name, "x"_a.none(), "pattern"_a,

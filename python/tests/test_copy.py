@@ -105,8 +105,8 @@ def test_bfloat16():
     x = np.arange(12).reshape(3, 4).astype(ml_dtypes.bfloat16)
     y = infini.contiguous(x.T)
     assert y.dtype == x.dtype and np.array_equal(y.astype("f4"), x.T.astype("f4"))
-    with pytest.raises(TypeError, match="dst is f16, src is bf16"):
-        infini.copy(np.zeros((3, 4), "f2"), x)
+    with pytest.raises(TypeError, match="out is f16, src is bf16"):
+        infini.contiguous(x, out=np.zeros((3, 4), "f2"))
 
 
 def test_large_results_lie_in_the_pool():

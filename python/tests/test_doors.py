@@ -101,7 +101,7 @@ def test_dlpack_that_can_be_read(versioned, arguments, expected):
     ({"dtype": (17, 6, 1)}, TypeError),
     ({"dtype": (2, 0, 1)}, TypeError),
     ({"dtype": (77, 32, 1)}, TypeError),  # a copy to f4: other elements
-    ({"dtype": (2, 64, 1), "shape": (3,)}, TypeError),
+    ({"dtype": (2, 64, 1), "shape": (3,)}, ValueError),  # converted, were it of this shape
     ({"place": (99, 0)}, TypeError),
     ({"said": (99, 0)}, TypeError),
     ({"said": (2, 0)}, infini.Error),  # somewhere else than __dlpack_device__ says

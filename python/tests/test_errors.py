@@ -21,7 +21,7 @@ def test_exceptions_are_infinis_and_pythons():
     assert isinstance(caught.value, infini.InvalidValue) and isinstance(caught.value, ValueError)
     assert caught.value.status == 11
     with pytest.raises(infini.InvalidType):
-        infini.copy(X.astype("f8"), X)
+        infini.contiguous(X, out=X.astype("f8"))
     with pytest.raises(MemoryError):
         infini.Tensor.empty((1 << 50,), "uint8")
     with pytest.raises(infini.OutOfMemory):

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstring>
+#include <type_traits>
 
 #include "backends/cpu/convert/lanes.h"
 
@@ -48,6 +49,19 @@ inline void each(void* out, const void* in, int64_t count, Body body) {
   std::memcpy(to + i * int64_t{sizeof(To)}, &v, static_cast<size_t>(count - i) * sizeof(To));
 }
 
+// Between integers of 8 and 32 bits by way of 16: g++ 12 takes vectors apart where it shall do both steps at once.
+template <class To, class From>
+inline Vector<To> resized(Vector<From> in) {
+  if constexpr (sizeof(From) == 1 && sizeof(To) == 4) {
+    using Middle = std::conditional_t<std::is_signed_v<From>, int16_t, uint16_t>;
+    return __builtin_convertvector(__builtin_convertvector(in, Vector<Middle>), Vector<To>);
+  } else if constexpr (sizeof(From) == 4 && sizeof(To) == 1) {
+    return __builtin_convertvector(__builtin_convertvector(in, Vector<int16_t>), Vector<To>);
+  } else {
+    return __builtin_convertvector(in, Vector<To>);
+  }
+}
+
 inline Floats floats(Words bits) { return reinterpret_cast<Floats>(bits); }
 inline Words words(Floats v) { return reinterpret_cast<Words>(v); }
 
@@ -62,7 +76,7 @@ struct Small {
   static constexpr uint32_t quiet = infinities ? top | 1u << (M - 1) : sign - 1;
 
   static Floats widen(Vector<Bits> in) {
-    const Words bits = __builtin_convertvector(in, Words), magnitude = bits & (sign - 1);
+    const Words bits = resized<uint32_t, Bits>(in), magnitude = bits & (sign - 1);
     const Words normal = (magnitude << (23 - M)) + (uint32_t{127 - bias} << 23);
     // Denormals in units of the smallest: a product that is exact.
     constexpr float unit = 1.0f / static_cast<float>(1u << (bias + M - 1));
@@ -85,7 +99,7 @@ struct Small {
     result = result > largest ? (saturates ? largest : beyond) + Words{} : result;
     const Words payload = infinities ? (magnitude >> (23 - M)) & ((1u << M) - 1) : Words{};
     result = magnitude > 0x7f800000u ? quiet | payload : result;
-    return __builtin_convertvector(result | ((bits >> (31 - E - M)) & sign), Vector<Bits>);
+    return resized<Bits, uint32_t>(result | ((bits >> (31 - E - M)) & sign));
   }
 };
 using E4M3 = Small<uint8_t, 4, 3, false>;
@@ -133,13 +147,13 @@ template <class Integer, int least, int most>
 struct Whole {
   using type = Integer;
   static Floats widen(Vector<Integer> in) {
-    return __builtin_convertvector(__builtin_convertvector(in, Ints), Floats);
+    return __builtin_convertvector(resized<int32_t, Integer>(in), Floats);
   }
   static Vector<Integer> narrow(Floats in, bool) {
     const Floats number = in == in ? in : Floats{};
     const Floats low = Floats{} + float{least}, high = Floats{} + float{most};
     const Floats above = number < low ? low : number, inside = above > high ? high : above;
-    return __builtin_convertvector(reinterpret_cast<Ints>(inside + 12582912.0f), Vector<Integer>);
+    return resized<Integer, int32_t>(reinterpret_cast<Ints>(inside + 12582912.0f));
   }
 };
 

@@ -9,10 +9,12 @@
 namespace infini::gpu {
 
 struct ConvertNumbers {
-  Format y, x;
-  bool wide, computes, saturates;
-  bool along[2];
-  double scale, shift;
+  Format y = Format::u8, x = Format::u8;
+  bool wide = false, computes = false, saturates = false;
+  bool along[2] = {};
+  double scale = 1, shift = 0;
+  uint32_t planes = 1;
+  int64_t plane_steps[4] = {};
 };
 
 // Elements at any address that is a multiple of their size.
@@ -92,6 +94,31 @@ __device__ inline double number_along(const char* p, bool along, double otherwis
   return along ? element_at<float>(p) : otherwise;
 }
 
+// scale and shift of the element at these places.
+struct ScaleShift {
+  double scale, shift;
+};
+__device__ inline ScaleShift numbers_at(const ConvertNumbers& numbers, const char* scale,
+                                        const char* shift) {
+  return {number_along(scale, numbers.along[0], numbers.scale),
+          number_along(shift, numbers.along[1], numbers.shift)};
+}
+
+__device__ inline void convert_one(char* y, const char* x, const ConvertNumbers& numbers,
+                                   const ScaleShift& by) {
+  if (numbers.wide) {
+    double value = read_number<double>(x, numbers.x);
+    if (numbers.computes) value = fma(value, by.scale, by.shift);
+    put_wide(y, numbers.y, value, numbers.saturates);
+  } else {
+    float value = read_number<float>(x, numbers.x);
+    if (numbers.computes)
+      value = fmaf(value, static_cast<float>(by.scale), static_cast<float>(by.shift));
+    put_narrow(y, numbers.y, value, numbers.saturates);
+  }
+}
+
+// One element of each of `numbers.planes` planes at a time: pixels, whose channels lie together in x, come from memory once.
 static __global__ void __launch_bounds__(operator_threads)
     convert_elements(const __grid_constant__ RowNest nest, RowPointers base, FastDivisor per_row,
                      uint32_t units, ConvertNumbers numbers) {
@@ -100,24 +127,39 @@ static __global__ void __launch_bounds__(operator_threads)
        unit += gridDim.x * operator_threads) {
     const uint32_t row = divide(unit, per_row), i = unit - row * per_row.divisor;
     uint32_t index;
+    auto place = place_operator_row<4>(nest, base, row, index);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) place.at[k] += i * nest.row_steps[k];
+    for (uint32_t plane = 0; plane < numbers.planes; ++plane) {
+      ScaleShift by{1, 0};
+      if (numbers.computes) by = numbers_at(numbers, place.at[2], place.at[3]);
+      convert_one(place.at[0], place.at[1], numbers, by);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) place.at[k] += numbers.plane_steps[k];
+    }
+  }
+}
+
+// Elements that lie together on both sides, under one scale and shift for each row.
+template <class X, class Y, int count>
+__global__ void __launch_bounds__(operator_threads)
+    convert_packs(const __grid_constant__ RowNest nest, RowPointers base, FastDivisor per_row,
+                  uint32_t units, ConvertNumbers numbers) {
+  wait_for_predecessor();
+  for (uint32_t unit = blockIdx.x * operator_threads + threadIdx.x; unit < units;
+       unit += gridDim.x * operator_threads) {
+    const uint32_t row = divide(unit, per_row), first = (unit - row * per_row.divisor) * count;
+    uint32_t index;
     const auto place = place_operator_row<4>(nest, base, row, index);
-    const char* const x = place.at[1] + i * nest.row_steps[1];
-    char* const y = place.at[0] + i * nest.row_steps[0];
-    double scale = 1, shift = 0;
-    if (numbers.computes) {
-      scale = number_along(place.at[2] + i * nest.row_steps[2], numbers.along[0], numbers.scale);
-      shift = number_along(place.at[3] + i * nest.row_steps[3], numbers.along[1], numbers.shift);
-    }
-    if (numbers.wide) {
-      double value = read_number<double>(x, numbers.x);
-      if (numbers.computes) value = fma(value, scale, shift);
-      put_wide(y, numbers.y, value, numbers.saturates);
-    } else {
-      float value = read_number<float>(x, numbers.x);
-      if (numbers.computes)
-        value = fmaf(value, static_cast<float>(scale), static_cast<float>(shift));
-      put_narrow(y, numbers.y, value, numbers.saturates);
-    }
+    const auto x = *reinterpret_cast<const Pack<X, count>*>(place.at[1] + first * sizeof(X));
+    ScaleShift by{1, 0};
+    if (numbers.computes) by = numbers_at(numbers, place.at[2], place.at[3]);
+    Pack<Y, count> y;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      convert_one(reinterpret_cast<char*>(&y.v[i]), reinterpret_cast<const char*>(&x.v[i]), numbers,
+                  by);
+    *reinterpret_cast<Pack<Y, count>*>(place.at[0] + first * sizeof(Y)) = y;
   }
 }
 

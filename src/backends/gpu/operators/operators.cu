@@ -48,10 +48,34 @@ struct Kernels {
   int count;  // elements of a vector
 };
 
+template <class Use>
+auto with_word(int64_t bytes, Use use) {
+  switch (bytes) {
+    case 1: return use(uint8_t{});
+    case 2: return use(uint16_t{});
+    case 4: return use(uint32_t{});
+    default: return use(uint64_t{});
+  }
+}
+
+Kernels convert_kernels(const OperatorPlan& plan) {
+  const auto single = kernel_address(convert_elements);
+  if (plan.row_steps[2] != 0 || plan.row_steps[3] != 0) return {single, nullptr, 1};
+  return with_word(dtype_bytes(plan.dtypes[1]), [&](auto x) {
+    return with_word(dtype_bytes(plan.dtypes[0]), [&](auto y) {
+      using X = decltype(x);
+      using Y = decltype(y);
+      constexpr int count =
+          vector / static_cast<int>(sizeof(X) < sizeof(Y) ? sizeof(Y) : sizeof(X));
+      return Kernels{single, kernel_address(convert_packs<X, Y, count>), count};
+    });
+  });
+}
+
 Kernels kernels_of(const OperatorPlan& plan) {
   switch (plan.function) {
     case Function::cast: return {kernel_address(cast_elements), nullptr, 1};
-    case Function::convert: return {kernel_address(convert_elements), nullptr, 1};
+    case Function::convert: return convert_kernels(plan);
     case Function::causal_softmax:
       return with_float(plan.dtypes[0], [](auto x) {
         using T = decltype(x);
@@ -104,6 +128,36 @@ Kernels kernels_of(const OperatorPlan& plan) {
   }
 }
 
+ConvertNumbers convert_numbers(const OperatorPlan& plan) {
+  const Conversion& c = plan.conversion;
+  ConvertNumbers numbers;
+  numbers.y = format_in(plan, 0);
+  numbers.x = format_in(plan, 1);
+  numbers.wide = is_wide(numbers.x) || is_wide(numbers.y);
+  numbers.computes = computes(c);
+  numbers.saturates = c.saturates;
+  std::copy_n(c.along, 2, numbers.along);
+  numbers.scale = c.scale;
+  numbers.shift = c.shift;
+  return numbers;
+}
+
+// Few elements that lie together in x but not in y, as a pixel's channels, are one thread's.
+void take_planes(OperatorPlan& plan, ConvertNumbers& numbers) {
+  constexpr int64_t most_planes = 8;
+  const int64_t bytes = dtype_bytes(plan.dtypes[1]);
+  if (plan.row_steps[1] == bytes) return;
+  for (int i = 0; i < plan.depth; ++i) {
+    const OperatorLoop loop = plan.loops[i];
+    if (loop.steps[1] != bytes || loop.extent > most_planes) continue;
+    numbers.planes = static_cast<uint32_t>(loop.extent);
+    std::copy_n(loop.steps, 4, numbers.plane_steps);
+    std::copy(plan.loops + i + 1, plan.loops + plan.depth, plan.loops + i);
+    --plan.depth;
+    return;
+  }
+}
+
 // What a launch sees, and the loops that are left for the host.
 struct Split {
   RowNest nest{};
@@ -141,7 +195,8 @@ bool split(const OperatorPlan& plan, Split& out) {
 
 class GpuOperator final : public OperatorKernel {
  public:
-  GpuOperator(const GpuDevice& device, const OperatorPlan& plan, Split split)
+  GpuOperator(const GpuDevice& device, const OperatorPlan& plan, Split split,
+              const ConvertNumbers& numbers)
       : device_(device),
         split_(std::move(split)),
         elementwise_(facts_of(plan.function).elementwise || plan.function == Function::rope),
@@ -149,13 +204,9 @@ class GpuOperator final : public OperatorKernel {
         single_(make_ready(kernels_.single, device.facts().early_launch)),
         vectors_(make_ready(kernels_.vectors != nullptr ? kernels_.vectors : kernels_.single,
                             device.facts().early_launch)),
-        may_be_vectors_(kernels_.vectors != nullptr && lie_together(plan)) {
+        may_be_vectors_(kernels_.vectors != nullptr && numbers.planes == 1 && lie_together(plan)),
+        numbers_(numbers) {
     std::copy_n(plan.offsets, max_operands, offsets_);
-    if (plan.function != Function::convert) return;
-    const Conversion& c = plan.conversion;
-    numbers_ = {format_in(plan, 0), format_in(plan, 1),       false,   computes(c),
-                c.saturates,        {c.along[0], c.along[1]}, c.scale, c.shift};
-    numbers_.wide = is_wide(numbers_.x) || is_wide(numbers_.y);
   }
   const char* candidate() const override { return "rows"; }
   std::string schedule() const override {
@@ -262,17 +313,23 @@ class GpuOperator final : public OperatorKernel {
   ReadyKernel single_, vectors_;
   bool may_be_vectors_;
   int64_t offsets_[max_operands];
-  ConvertNumbers numbers_{};  // of convert alone
+  ConvertNumbers numbers_;  // of convert alone
 };
 
 }  // namespace
 
-std::unique_ptr<OperatorKernel> make_operator(Device& device, const OperatorPlan& plan,
+std::unique_ptr<OperatorKernel> make_operator(Device& device, const OperatorPlan& given,
                                               const Choice&) {
   Split parts;
+  ConvertNumbers numbers;
+  OperatorPlan plan = given;
+  if (plan.function == Function::convert) {
+    numbers = convert_numbers(plan);
+    take_planes(plan, numbers);
+  }
   if (!split(plan, parts)) return nullptr;
   return std::make_unique<GpuOperator>(static_cast<const GpuDevice&>(device), plan,
-                                       std::move(parts));
+                                       std::move(parts), numbers);
 }
 
 }  // namespace infini::gpu
