@@ -1,43 +1,54 @@
-// Gemm on the CPU: the ordered candidates, and what surrounds each run.
+// Gemm on the CPU: the candidates, and what surrounds each run.
 #include "backends/cpu/gemm/gemm.h"
 
 #include "backends/cpu/backend.h"
+#include "backends/cpu/runtime/parallel.h"
 #include "backends/cpu/runtime/stream.h"
 #include "base/dtype.h"
+#include "base/environment.h"
 #include "contract/candidate.h"
 
 namespace infini::cpu {
 
 #if !defined(__x86_64__)
-bool fits_amx(const GemmPlan&) { return false; }
-std::unique_ptr<GemmKernel> make_amx(const infini::Device&, const GemmPlan&) { return nullptr; }
-bool dpbf16_works() { return false; }
-bool prefers_dpbf16(const infini::Device&, const GemmPlan&) { return false; }
-std::unique_ptr<GemmKernel> make_dpbf16(const infini::Device&, const GemmPlan&) { return nullptr; }
+bool has_dpbf16() { return false; }
+Bid<GemmKernel> bid_amx(const GemmTarget&, const GemmPlan&, double) {
+  return cannot<GemmKernel>("this processor has no matrix unit");
+}
+Bid<GemmKernel> bid_dpbf16(const GemmTarget&, const GemmPlan&, double) {
+  return cannot<GemmKernel>("this processor does not multiply pairs of bf16");
+}
 #endif
 
 namespace {
 
-bool any(const infini::Device&, const GemmPlan&) { return true; }
-bool wants_sweep(const infini::Device&, const GemmPlan& plan) {
-  return prefers_sweep(plan) && !fits_amx(plan);
-}
-bool wants_amx(const infini::Device&, const GemmPlan& plan) { return fits_amx(plan); }
-bool wants_dpbf16(const infini::Device& device, const GemmPlan& plan) {
-  return prefers_dpbf16(device, plan) && !fits_amx(plan);
-}
-
-template <int rank, auto accepts, auto make>
-constexpr auto rule = bid_by_rule<rank, accepts, make, GemmKernel, infini::Device, GemmPlan>;
-
-constexpr Candidate<GemmKernel, infini::Device, GemmPlan> candidates[] = {
-    {"dpbf16", rule<0, wants_dpbf16, make_dpbf16>}, {"sweep", rule<1, wants_sweep, make_sweep>},
-    {"direct", rule<2, is_small, make_direct>},     {"amx", rule<3, wants_amx, make_amx>},
-    {"skinny", rule<4, is_skinny, make_skinny>},    {"onednn", rule<5, any, make_onednn>},
-    {"openblas", rule<6, any, make_openblas>},      {"blocked", rule<7, any, make_blocked>},
+// Those first that bid cheaply and often least: the others then have a limit.
+constexpr Candidate<GemmKernel, GemmTarget, GemmPlan> candidates[] = {
+    {"direct", bid_direct}, {"skinny", bid_skinny},     {"sweep", bid_sweep},
+    {"dpbf16", bid_dpbf16}, {"amx", bid_amx},           {"blocked", bid_blocked},
+    {"onednn", bid_onednn}, {"openblas", bid_openblas},
 };
 
 }  // namespace
+
+GemmTarget gemm_target(const GemmPlan& plan) {
+  const Isa level = isa();
+  const GemmTables& tables = gemm_tables(level);
+  GemmTarget target{&machine(), level, &tables.f32, &tables.f64};
+#if defined(__x86_64__)
+  if (level == Isa::avx512) {
+    target.half_f32 = &gemm_tables(Isa::avx2).f32;
+    target.half_f64 = &gemm_tables(Isa::avx2).f64;
+  }
+  // INFINI_CPU_ISA asks for vectors of that set only.
+  const bool any = environment("INFINI_CPU_ISA") == nullptr;
+  target.pairs = any && plan.a.dtype == INFINI_DTYPE_BF16 && has_dpbf16();
+  target.matrix = any && dtype_bytes(plan.a.dtype) == 2 && amx_works();
+  target.libraries = any;
+#endif
+  target.threads = available_threads();
+  return target;
+}
 
 // C = beta·C; with beta == 0 it is written, not read.
 template <class T>
@@ -81,11 +92,10 @@ std::string CpuGemm::chain_arithmetic(const std::string& how) const {
   return text + how;
 }
 
-std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,
-                                      const GemmOptions&, const Choice& choice) {
-  const infini::Device& context = device;
-  return cheapest(candidates, context, fold_batch(plan), choice,
-                  {"INFINI_CPU_GEMM", "INFINI_GEMM"});
+std::unique_ptr<GemmKernel> make_gemm(infini::Device&, const GemmPlan& given, const GemmOptions&,
+                                      const Choice& choice) {
+  const GemmPlan plan = fold_batch(given);
+  return cheapest(candidates, gemm_target(plan), plan, choice, {"INFINI_CPU_GEMM", "INFINI_GEMM"});
 }
 
 }  // namespace infini::cpu

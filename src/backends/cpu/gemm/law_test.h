@@ -8,11 +8,37 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/gemm/target.h"
 #include "base/dtype.h"
 #include "harness/random_problems.h"
 #include "plan/gemm_plan.h"
 
 namespace infini::cpu {
+
+// A processor of this profile with these instructions, which need not be there.
+inline GemmTarget target_of(const Machine& facts, Isa isa, int threads) {
+  const GemmTables& tables = gemm_tables(isa);
+  GemmTarget target{&facts, isa, &tables.f32, &tables.f64};
+#if defined(__x86_64__)
+  if (isa == Isa::avx512) {
+    target.half_f32 = &gemm_tables(Isa::avx2).f32;
+    target.half_f64 = &gemm_tables(Isa::avx2).f64;
+  }
+#endif
+  target.threads = threads;
+  return target;
+}
+
+// Any of them, with up to 20 threads.
+inline GemmTarget random_target(harness::Random& random) {
+  static const Machine facts = profile("generic");
+#if defined(__x86_64__)
+  const Isa isas[] = {Isa::portable, Isa::avx2, Isa::avx512};
+#else
+  const Isa isas[] = {Isa::portable, Isa::portable, Isa::portable};
+#endif
+  return target_of(facts, isas[random.between(0, 2)], static_cast<int>(random.between(1, 20)));
+}
 
 struct Box {  // of C, and a piece of k
   int64_t batch, row, col, rows, cols, k, depth;

@@ -37,6 +37,16 @@ constexpr Fact table[] = {
     {"call_ns", "ns", &Machine::call_ns, nullptr},
     {"element_ns", "ns", &Machine::element_ns, nullptr},
     {"region_ns", "ns", &Machine::region_ns, nullptr},
+    {"clock_ghz", "GHz", &Machine::clock_ghz, nullptr},
+    {"fma_bytes", "bytes", &Machine::fma_bytes, nullptr},
+    {"near_piece_ns", "ns", &Machine::near_piece_ns, nullptr},
+    {"far_piece_ns", "ns", &Machine::far_piece_ns, nullptr},
+    {"near_row_ns", "ns", &Machine::near_row_ns, nullptr},
+    {"far_row_ns", "ns", &Machine::far_row_ns, nullptr},
+    {"pair_rate", "", &Machine::pair_rate, nullptr},
+    {"tile_ns", "ns", &Machine::tile_ns, nullptr},
+    {"onednn_rate", "products/ns", &Machine::onednn_rate, nullptr},
+    {"openblas_rate", "products/ns", &Machine::openblas_rate, nullptr},
 };
 
 struct Found {

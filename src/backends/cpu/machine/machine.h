@@ -41,6 +41,16 @@ struct Machine {
   // that is moved by itself.
   double vector_ns = 0.6, shuffle_ns = 0.4, call_ns = 4, element_ns = 0.35;
   double region_ns = 5000;  // to open a parallel region and close it again
+  // Arithmetic of one core: cycles in a nanosecond, and bytes of vectors that it multiplies and adds in a cycle.
+  double clock_ghz = 3, fma_bytes = 64;
+  // Of a line that is read in a short piece of a row, each in another page, or of one of many rows side by side: in the
+  // last cache, and in memory.
+  double near_piece_ns = 9, far_piece_ns = 11, near_row_ns = 6, far_row_ns = 11;
+  // Where it has them: products of bf16 in pairs (AVX512-BF16) for each one of f32, and the time of a product of two tiles
+  // of the matrix unit (AMX) with what it loads.
+  double pair_rate = 0.5, tile_ns = 30;
+  // Multiply-adds in a nanosecond of one thread by oneDNN and OpenBLAS; 1 where nobody measured them.
+  double onednn_rate = 1, openblas_rate = 1;
 };
 
 // Every fact, for printing and keeping: a number, or a rate.

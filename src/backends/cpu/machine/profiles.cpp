@@ -34,6 +34,7 @@ Machine generic() {
 Machine ice_lake() {
   Machine m = generic();
   m.l1_bytes = 48 << 10, m.l2_bytes = 1280 << 10, m.l3_bytes = 48 << 20;
+  m.clock_ghz = 2.6, m.fma_bytes = 128;
   return m;
 }
 
@@ -43,6 +44,8 @@ Machine sapphire_rapids() {
   m.l1_bytes = 48 << 10, m.l2_bytes = 2 << 20, m.l3_bytes = 105 << 20;
   m.memory_load = {10, 18}, m.streamed_copy = {10, 17}, m.streamed_store = {10, 18};
   m.far_line_ns = 6, m.far_pair_ns = 4;
+  m.clock_ghz = 2.2, m.fma_bytes = 128, m.pair_rate = 0.5, m.tile_ns = 24;
+  m.near_piece_ns = 2.6, m.near_row_ns = 3;
   return m;
 }
 
@@ -60,6 +63,9 @@ Machine zen4() {
   m.followed_rows = 64, m.prefetched_strip = 1 << 20;
   m.vector_ns = 0.71, m.shuffle_ns = 0.7, m.call_ns = 2.8, m.element_ns = 0.32;
   m.region_ns = 600;
+  m.clock_ghz = 3.7, m.fma_bytes = 64, m.near_piece_ns = 1, m.far_piece_ns = 4.5, m.near_row_ns = 1,
+  m.far_row_ns = 9;
+  m.pair_rate = 2;
   return m;
 }
 

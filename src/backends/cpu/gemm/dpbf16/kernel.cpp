@@ -11,7 +11,6 @@
 #include "backends/cpu/runtime/parallel.h"
 #include "base/checked.h"
 #include "base/dtype.h"
-#include "base/environment.h"
 
 namespace infini::cpu {
 namespace {
@@ -147,31 +146,15 @@ bool processor_has_it() {
   return offers(Isa::avx512) && has_leaf && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
 }
 
-// Multiply-adds of this instruction by those of f32's, at a time: a fact of the machine. AMD's cores run
-// as many of either; Intel's that were measured are faster with f32.
-double rate_of_dots() { return __builtin_cpu_is("amd") ? 2 : 0.5; }
-
 }  // namespace
 
-// INFINI_CPU_ISA asks for vectors of that set only.
-bool dpbf16_works() {
+bool has_dpbf16() {
   static const bool has = processor_has_it();
-  return has && environment("INFINI_CPU_ISA") == nullptr;
+  return has;
 }
 
-std::unique_ptr<GemmKernel> make_dpbf16(const infini::Device&, const GemmPlan& plan) {
-  if (!dpbf16_works()) return nullptr;
-  const auto schedule = dpbf16::make_schedule(plan, available_threads());
-  return schedule ? where_it_fits(std::make_unique<Dpbf16>(*schedule)) : nullptr;
-}
-
-// A large B that meets a few rows only is not worth packing.
-bool prefers_dpbf16(const infini::Device&, const GemmPlan& plan) {
-  constexpr int64_t few_rows = 4, large_b = 1 << 15, some_rows = 8, largest_b = 1 << 19;
-  const int64_t rows = std::min(plan.m, plan.n),
-                b = saturating_mul(std::max(plan.m, plan.n), plan.k);
-  const bool few = (rows <= few_rows && b > large_b) || (rows <= some_rows && b > largest_b);
-  return plan.a.dtype == INFINI_DTYPE_BF16 && !few && rate_of_dots() > 1 && dpbf16_works();
+Bid<GemmKernel> bid_dpbf16(const GemmTarget& target, const GemmPlan& plan, double limit) {
+  return bid_of<Dpbf16>(dpbf16::estimate(target, plan, limit));
 }
 
 }  // namespace infini::cpu

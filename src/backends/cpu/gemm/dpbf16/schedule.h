@@ -8,10 +8,7 @@
 // neither the threads nor the blocks.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
-#include "plan/gemm_plan.h"
+#include "backends/cpu/gemm/target.h"
 
 namespace infini::cpu::dpbf16 {
 
@@ -49,5 +46,9 @@ int64_t strip_rows(const Schedule& schedule, int64_t rows, int64_t row, int64_t 
 
 // None: not bf16, or nothing to multiply.
 std::optional<Schedule> make_schedule(const GemmPlan& plan, int threads);
+
+double nanoseconds(const Schedule& schedule, const GemmTarget& target);
+
+GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit);
 
 }  // namespace infini::cpu::dpbf16

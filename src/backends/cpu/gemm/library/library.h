@@ -29,7 +29,6 @@ struct GemmLibrary {
   // such product.
   bool (*f32)(const LibraryCall<float>&) = nullptr;
   bool (*f64)(const LibraryCall<double>&) = nullptr;
-  int64_t least_rows = 1, least_cols = 1;  // smaller blocks of C cost it too much
 };
 
 // Each is opened and examined once, when it is first asked for.

@@ -46,7 +46,7 @@ std::string examine(void* library, bool hide_amx, std::string& about, OpenMp& ru
 }  // namespace
 
 GemmLibrary onednn_from(void* library, bool hide_amx) {
-  GemmLibrary result{.f32 = compute, .least_rows = 64, .least_cols = 320};
+  GemmLibrary result{.f32 = compute};
   result.why_not = examine(library, hide_amx, result.about, result.openmp);
   return result;
 }

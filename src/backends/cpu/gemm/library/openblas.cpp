@@ -77,8 +77,7 @@ std::string examine(void* library, std::string& about, OpenMp& runtime) {
 }
 
 GemmLibrary load() {
-  GemmLibrary result{
-      .f32 = compute<float>, .f64 = compute<double>, .least_rows = 64, .least_cols = 256};
+  GemmLibrary result{.f32 = compute<float>, .f64 = compute<double>};
   const Cores* cores = cores_here();
   void* library = cores ? open_shared_object(OPENBLAS_PATH, "OPENBLAS_CORETYPE", cores->names[0])
                         : open_shared_object(OPENBLAS_PATH);

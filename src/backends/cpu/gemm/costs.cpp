@@ -1,0 +1,59 @@
+// Bytes and threads.
+#include "backends/cpu/gemm/costs.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace infini::cpu {
+namespace {
+
+constexpr double copied = 2;  // a vector
+constexpr double turned = 0.4, turned_by_16 = 0.5,
+                 turned_halves = 1.2;  // an element, by transposing vectors
+constexpr double one_by_one = 2;       // an element
+
+// Where something of that size is found again.
+const Rate& rate_of(const Machine& facts, double footprint, const Rate& second, const Rate& third,
+                    const Rate& memory) {
+  return footprint <= facts.l2_bytes * facts.threads ? second
+         : footprint <= facts.l3_bytes               ? third
+                                                     : memory;
+}
+
+}  // namespace
+
+double load_ns(const Machine& facts, double bytes, double footprint) {
+  return bytes / rate_of(facts, footprint, facts.l2_load, facts.l3_load, facts.memory_load).all;
+}
+
+double load_alone_ns(const Machine& facts, double bytes, double footprint) {
+  return bytes / rate_of(facts, footprint, facts.l2_load, facts.l3_load, facts.memory_load).one;
+}
+
+double update_ns(const Machine& facts, double bytes, double footprint) {
+  return bytes / rate_of(facts, footprint, facts.l2_copy, facts.l3_copy, facts.memory_copy).all;
+}
+
+double copy_cycles(const GemmOperand& x, int64_t rows, int64_t cols, int lanes) {
+  const int64_t unit = dtype_bytes(x.dtype);
+  if (cols == 1 || x.col_step == unit)
+    return copied * as_double(rows) * as_double(ceil_div(cols, lanes));
+  if (rows != 1 && x.row_step != unit) return one_by_one * as_double(rows) * as_double(cols);
+  return (unit == 2     ? turned_halves
+          : lanes == 16 ? turned_by_16
+                        : turned) *
+         as_double(rows) * as_double(round_up(cols, lanes));
+}
+
+double shared_ns(const Machine& facts, double alone_ns) {
+  return std::min(alone_ns, alone_ns / facts.threads + facts.region_ns);
+}
+
+double footprint(const GemmPlan& plan) {
+  return as_double(plan.batch) *
+         (operand_bytes(plan.c, plan.m, plan.n) + operand_bytes(plan.a, plan.m, plan.k) +
+          operand_bytes(plan.b, plan.k, plan.n));
+}
+
+}  // namespace infini::cpu

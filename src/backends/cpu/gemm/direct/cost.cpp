@@ -1,0 +1,112 @@
+// How long the direct gemm takes.
+#include <algorithm>
+
+#include "backends/cpu/gemm/costs.h"
+#include "backends/cpu/gemm/direct/schedule.h"
+
+namespace infini::cpu::direct {
+namespace {
+
+constexpr int64_t most_jumped_bytes =
+    32 << 10;  // an A that is not contiguous along k waits for each k beyond that
+constexpr double jump_cycles = 6;
+constexpr int64_t page_bytes = 4096;
+constexpr double tile_cycles = 40, fma_latency = 4, call_cycles = 100,
+                 panel_cycles = 60;  // the last: of a copied panel, or of sums
+// One k of a tile: multiply-adds, unless they wait for each other or for what they load. (Two loads a cycle, too, but an
+// element of A that fills 64 bytes takes a cycle.)
+double step_cycles(int64_t rows, int64_t vectors, double rate, double splat_cycles) {
+  if (rows == 0) return 0;
+  return std::max({as_double(rows * vectors) / rate, fma_latency,
+                   splat_cycles * as_double(rows) + as_double(vectors) / 2});
+}
+
+double tiles_cycles(const Way& way, double rate) {
+  const GemmPlan& plan = way.plan;
+  const KernelShape& shape = way.shape;
+  const int64_t all = ceil_div(plan.n, shape.lanes);
+  const bool jumps = plan.a.col_step != dtype_bytes(plan.a.dtype) &&
+                     saturating_mul(plan.m, plan.k, shape.bytes) > most_jumped_bytes;
+  const double splat_cycles = shape.lanes * shape.bytes == 64 ? 1 : 0.5;
+  double sum = 0;
+  for (int64_t left = all; left > 0;) {
+    const int64_t vectors = panel_vectors(shape, plan.m, all, left),
+                  strips = ceil_div(plan.m, most_rows(shape, vectors)),
+                  rows = ceil_div(plan.m, strips), whole = plan.m / rows;
+    const int64_t panels = std::max<int64_t>(1, left / vectors - 1);
+    const double step = as_double(whole) * step_cycles(rows, vectors, rate, splat_cycles) +
+                        step_cycles(plan.m % rows, vectors, rate, splat_cycles) +
+                        (jumps ? jump_cycles * as_double(strips) : 0);
+    sum += as_double(panels) * (as_double(plan.k) * step + as_double(strips) * tile_cycles);
+    left -= panels * vectors;
+  }
+  return sum;
+}
+
+}  // namespace
+
+double cycles(const Way& way, const GemmTarget& target) {
+  const GemmPlan& plan = way.plan;
+  const KernelShape& shape = way.shape;
+  double sum = call_cycles + tiles_cycles(way, vectors_per_cycle(*target.facts, shape));
+  const double panels = as_double(ceil_div(plan.n, int64_t{shape.tile_vectors} * shape.lanes));
+  sum += panels * panel_cycles * ((way.packs_b ? 1 : 0) + (way.through_sums ? 1 : 0));
+  if (way.packs_a) sum += copy_cycles(plan.a, plan.m, plan.k, shape.lanes);
+  if (way.packs_b) sum += copy_cycles(plan.b, plan.k, plan.n, shape.lanes);
+  if (way.through_sums) sum += finish_cycles(plan.c, plan.m, plan.n, shape.lanes);
+  return sum;
+}
+
+// What comes from beyond the second cache. Tiles walk along many rows of A and down B in short pieces of rows, each in
+// another page: memory answers that at a part of its speed. A comes by again for each panel of B.
+double far_ns(const Way& way, const Machine& facts, double all) {
+  const GemmPlan& plan = way.plan;
+  const double a = operand_bytes(plan.a, plan.m, plan.k), b = operand_bytes(plan.b, plan.k, plan.n),
+               c = operand_bytes(plan.c, plan.m, plan.n);
+  const double panels = as_double(ceil_div(plan.n, int64_t{4} * way.shape.lanes));
+  const double passes = a > facts.l2_bytes / 2 ? panels : 1;
+  const auto lines_ns = [&](double bytes, double in_cache, double in_memory) {
+    return bytes / line_bytes / facts.threads *
+           (all <= facts.l2_bytes * facts.threads ? line_bytes / facts.l2_load.one
+            : all <= facts.l3_bytes               ? in_cache
+                                                  : in_memory);
+  };
+  // Rows that lie pages apart push each other out of the first cache: each strip of A has them come again.
+  const double strips = as_double(ceil_div(plan.m, most_rows(way.shape, 4)));
+  const bool crowded = way.streams && plan.b.row_step % page_bytes == 0;
+  return (crowded ? (strips - 1) * b / facts.l2_load.all : 0) +
+         lines_ns(a, facts.near_row_ns, facts.far_row_ns) + load_ns(facts, a * (passes - 1), a) +
+         (way.streams ? lines_ns(b, facts.near_piece_ns, facts.far_piece_ns)
+                      : load_ns(facts, b, all)) +
+         as_double(ceil_div(plan.k, way.depth)) * update_ns(facts, c, all);
+}
+
+// Panels whose rows are copied from beyond the second cache, each in another page.
+double far_copies_ns(const Way& way, const Machine& facts, double all) {
+  const bool by_rows = way.plan.b.row_step != dtype_bytes(way.plan.b.dtype);
+  if (!way.packs_b || !by_rows || all <= facts.l2_bytes * facts.threads) return 0;
+  const double vectors = as_double(way.plan.k) * as_double(ceil_div(way.plan.n, way.shape.lanes));
+  return vectors * facts.far_piece_ns / facts.threads;
+}
+
+double nanoseconds(const Way& way, const GemmTarget& target) {
+  const Machine& facts = *target.facts;
+  const double batch = as_double(way.plan.batch), all = footprint(way.plan);
+  const double worked = shared_ns(facts, batch * ns_of_cycles(facts, way.cycles));
+  if (all <= facts.l1_bytes) return worked;
+  return overlap_ns(worked, batch * far_ns(way, facts, all)) +
+         batch * far_copies_ns(way, facts, all);
+}
+
+GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {
+  const auto way = make_way(target, plan);
+  if (!way) return {.why_not = "there is nothing to multiply"};
+  const double time = nanoseconds(*way, target);
+  if (time > limit) return {.nanoseconds = time};
+  const Schedule schedule = make_schedule(target, *way);
+  if (schedule.workspace_bytes() > most_workspace_bytes)
+    return {.why_not = "its copies need more memory than there can be"};
+  return {schedule, time, ""};
+}
+
+}  // namespace infini::cpu::direct

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""No candidate's source mentions another: they are compared by what they bid alone."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Rooms of candidates, and folders in them that all share.
+ROOMS = {"src/backends/cpu/gemm": {"simd", "choices"}}
+
+
+def mentions(text, room, other):
+    """Its headers, its namespace, or its name as a string."""
+    return re.search(rf'{re.escape(room[4:])}/{other}/|\b{other}::|"{other}"', text)
+
+
+def main():
+    wrong = []
+    for room, shared in ROOMS.items():
+        candidates = sorted(p.name for p in (ROOT / room).iterdir() if p.is_dir() and p.name not in shared)
+        if len(candidates) < 2:
+            wrong.append(f"{room}: has no candidates")
+        for name in candidates:
+            for path in sorted((ROOT / room / name).iterdir()):
+                text = path.read_text()
+                wrong += [f"{path.relative_to(ROOT)}: mentions {other}"
+                          for other in candidates if other != name and mentions(text, room, other)]
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
