@@ -19,7 +19,7 @@ inline bool can_launch_early(const cudaDeviceProp& p) { return p.major >= 9; }
 
 // The model of a device; what it does not say stays assumed. The costs were fitted on sm_90.
 inline void ask_model(int id, DeviceModel& model) {
-  int clock_khz = 0, memory_khz = 0, bus_bits = 0, l2 = 0, shared = 0, major = 0;
+  int clock_khz = 0, memory_khz = 0, bus_bits = 0, l2 = 0, shared = 0, major = 0, minor = 0;
   const auto ask = [&](int& value, cudaDeviceAttr attribute) {
     return cudaDeviceGetAttribute(&value, attribute, id) == cudaSuccess && value > 0;
   };
@@ -34,6 +34,12 @@ inline void ask_model(int id, DeviceModel& model) {
   model.shared_bytes = shared;
   model.fitted = ask(major, cudaDevAttrComputeCapabilityMajor) && major == 9;
   model.link_bytes_per_ns = major >= 9 ? 50 : major >= 8 ? 24 : 12;  // by the bus of their time
+  ask(minor, cudaDevAttrComputeCapabilityMinor);
+  // What a processor multiplies and adds in a cycle, by its generation: 16-bit elements on its matrix units, f32.
+  const double matrix = major >= 9 ? 2048 : major == 8 && minor == 0 ? 1024 : 512;
+  const double lanes = major == 7 || (major == 8 && minor == 0) ? 64 : 128;
+  const double cycles = 2 * model.processors * model.clock_ghz;
+  model.matrix_flops_per_ns = matrix * cycles, model.vector_flops_per_ns = lanes * cycles;
 }
 
 }  // namespace infini::gpu

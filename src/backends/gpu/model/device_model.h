@@ -17,6 +17,8 @@ struct DeviceModel {
   bool asked = false;                // the device said all of this
   // The costs were fitted on this kind of chip; elsewhere its proportions are assumed.
   bool fitted = false;
+  // Arithmetic: 16-bit products on matrix units, f32 on the others.
+  double matrix_flops_per_ns = 200e3, vector_flops_per_ns = 20e3;
 
   // The share of one processor.
   double bytes_per_cycle() const { return memory_bytes_per_ns / clock_ghz / processors; }

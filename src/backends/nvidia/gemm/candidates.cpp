@@ -1,42 +1,35 @@
-// Gemm on NVIDIA GPUs: the ordered candidates.
+// Gemm on NVIDIA GPUs: the candidates and their bids.
 #include "backends/nvidia/gemm/gemm.h"
 
-#include <algorithm>
+#include <limits>
 
-#include "backends/gpu/gemm/skinny/schedule.h"
 #include "contract/candidate.h"
 
 namespace infini::nvidia {
 namespace {
 
-bool always(const GemmContext&, const GemmPlan&) { return true; }
 std::unique_ptr<GemmKernel> make_generic(const GemmContext& context, const GemmPlan& plan) {
   return gpu::make_generic_gemm(context.device, plan);
 }
 std::unique_ptr<GemmKernel> make_skinny(const GemmContext& context, const GemmPlan& plan) {
   return gpu::make_skinny_gemm(context.device, plan, "skinny");
 }
-// cuBLASLt has nothing for few rows of f32 but its kernels for many. Where all comes from the cache they are as fast.
-constexpr int64_t least_skinny = 500'000;
-bool skinny_pays(const GemmContext&, const GemmPlan& plan) {
-  const int64_t rows = std::min(plan.m, plan.n);
-  return plan.a.dtype == INFINI_DTYPE_F32 && 1 < rows && rows <= gpu::most_skinny_rows &&
-         plan.batch * std::max(plan.m, plan.n) * plan.k >= least_skinny;
+
+template <auto estimate, auto make>
+Bid<GemmKernel> bid(const GemmContext& context, const GemmPlan& plan, double) {
+  const GemmEstimate found = estimate(context.machine, plan);
+  if (found.nanoseconds == std::numeric_limits<double>::infinity())
+    return cannot<GemmKernel>(found.why_not);
+  return would_take<GemmKernel>(found.nanoseconds,
+                                [&context, &plan] { return make(context, plan); });
 }
 
-template <int rank, auto accepts, auto make>
-constexpr auto rule = bid_by_rule<rank, accepts, make, GemmKernel, GemmContext, GemmPlan>;
-
 constexpr Candidate<GemmKernel, GemmContext, GemmPlan> candidates[] = {
-    {"weights", rule<0, weights_pay, make_weights>},
-    {"ring", rule<1, ring_pays, make_ring>},
-    {"boxes", rule<2, boxes_pay, make_boxes>},
-    {"small", rule<3, small_pays, make_small>},
-    {"stream", rule<4, stream_pays, make_stream>},
-    {"skinny", rule<5, skinny_pays, make_skinny>},
-    {"lt_padded", rule<6, padding_pays, make_padded>},
-    {"lt", rule<7, always, make_lt>},
-    {"generic", rule<8, always, make_generic>},
+    {"weights", bid<estimate_weights, make_weights>}, {"ring", bid<estimate_ring, make_ring>},
+    {"boxes", bid<estimate_boxes, make_boxes>},       {"small", bid<estimate_small, make_small>},
+    {"stream", bid<estimate_stream, make_stream>},    {"skinny", bid<estimate_skinny, make_skinny>},
+    {"lt_padded", bid<estimate_padded, make_padded>}, {"lt", bid<estimate_lt, make_lt>},
+    {"generic", bid<estimate_generic, make_generic>},
 };
 
 }  // namespace
@@ -52,7 +45,9 @@ int capability(const gpu::GpuDevice& device) {
 
 std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,
                                       const GemmOptions& options, const Choice& choice) {
-  const GemmContext context{static_cast<gpu::GpuDevice&>(device), options};
+  auto& gpu_device = static_cast<gpu::GpuDevice&>(device);
+  const GemmContext context{
+      gpu_device, options, {gpu_device.facts().model, capability(gpu_device), options.allow_tf32}};
   return cheapest(candidates, context, fold_batch(plan), choice,
                   {"INFINI_NVIDIA_GEMM", "INFINI_GEMM"});
 }

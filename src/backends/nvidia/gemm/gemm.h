@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "backends/gpu/gemm/gemm.h"
+#include "backends/nvidia/gemm/estimates.h"
 #include "contract/backend.h"
 #include "plan/gemm_operand.h"
 
@@ -12,23 +13,18 @@ namespace infini::nvidia {
 struct GemmContext {
   gpu::GpuDevice& device;
   GemmOptions options;
+  GemmMachine machine;  // what the candidates bid by
 };
 
 // The chip's compute capability, 10·major + minor; 0 when it does not say.
 int capability(const gpu::GpuDevice& device);
 
-// The candidates in order of preference, see gemm.cpp.
-bool ring_pays(const GemmContext&, const GemmPlan& plan);
+// The candidates' kernels; null where the library or the driver refuses.
 std::unique_ptr<GemmKernel> make_ring(const GemmContext&, const GemmPlan& plan);
-bool weights_pay(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_weights(const GemmContext&, const GemmPlan& plan);
-bool boxes_pay(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_boxes(const GemmContext&, const GemmPlan& plan);
-bool small_pays(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_small(const GemmContext&, const GemmPlan& plan);
-bool stream_pays(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_stream(const GemmContext&, const GemmPlan& plan);
-bool padding_pays(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_padded(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_lt(const GemmContext&, const GemmPlan& plan);
 

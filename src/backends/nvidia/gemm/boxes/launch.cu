@@ -111,10 +111,6 @@ class Boxes final : public gpu::GpuGemm {
 
 }  // namespace
 
-bool boxes_pay(const GemmContext& context, const GemmPlan& plan) {
-  return capability(context.device) >= 90 && box_gemm_pays(plan, context.device.facts().processors);
-}
-
 std::unique_ptr<GemmKernel> make_boxes(const GemmContext& context, const GemmPlan& plan) {
   static const EncodeBoxes encode = find_encode_boxes();
   const auto launch = make_box_gemm(plan, context.device.facts().processors);

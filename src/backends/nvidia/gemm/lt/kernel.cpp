@@ -24,12 +24,6 @@ constexpr size_t usual_workspace = size_t{32} << 20;
 constexpr int64_t vector_bytes = 16;  // leading dimensions that tensor cores are fed from
 constexpr size_t slot_alignment = 256;
 
-// What padding costs and saves, measured on an H200: bytes per second of a copy, and FLOP per second
-// with and without aligned rows.
-constexpr double copy_speed = 2.4e12, aligned_speed = 6.5e14, ragged_speed = 1.5e14,
-                 thin_ragged_speed = 0.8e14, launch_seconds = 1.5e-6;
-constexpr int64_t thin = 256;  // fewer rows or columns than that
-
 cudaDataType_t cuda_type(infiniDtype_t dtype) {
   return dtype == INFINI_DTYPE_F16    ? CUDA_R_16F
          : dtype == INFINI_DTYPE_BF16 ? CUDA_R_16BF
@@ -64,11 +58,6 @@ Extents whole_vectors(const GemmPlan& plan) {
 bool rows_aligned(const BlasMatrix& x, infiniDtype_t dtype) {
   const int64_t bytes = dtype_bytes(dtype);
   return x.leading * bytes % vector_bytes == 0 && x.batch_stride * bytes % vector_bytes == 0;
-}
-
-bool is_ragged(const GemmOperand& x, const OperandShape& shape) {
-  const BlasMatrix blas = blas_matrix(x, shape);
-  return !blas.addressable || !rows_aligned(blas, x.dtype);
 }
 
 bool same(const OperandShape& a, const OperandShape& b) {
@@ -402,26 +391,6 @@ std::unique_ptr<GemmKernel> make_lt(const GemmContext& context, const GemmPlan& 
 
 std::unique_ptr<GemmKernel> make_padded(const GemmContext& context, const GemmPlan& plan) {
   return make(context, plan, true);
-}
-
-// Copies of all operands against the time that ragged rows cost the tensor cores.
-bool padding_pays(const GemmContext& context, const GemmPlan& plan) {
-  const bool tensor_cores = dtype_bytes(plan.a.dtype) == 2 ||
-                            (plan.a.dtype == INFINI_DTYPE_F32 && context.options.allow_tf32);
-  const bool ragged = is_ragged(plan.a, shape_of_a(plan)) || is_ragged(plan.b, shape_of_b(plan)) ||
-                      is_ragged(plan.c, shape_of_c(plan));
-  if (!tensor_cores || !ragged || plan.k == 0) return false;
-  const auto bytes = [](const GemmOperand& x, const OperandShape& shape) {
-    return static_cast<double>(shape.rows) * static_cast<double>(shape.cols) *
-           static_cast<double>(x.batch_step == 0 ? 1 : shape.batch) *
-           static_cast<double>(dtype_bytes(x.dtype));
-  };
-  const double copied = 2 * (bytes(plan.a, shape_of_a(plan)) + bytes(plan.b, shape_of_b(plan)) +
-                             bytes(plan.c, shape_of_c(plan)));
-  const double flops = 2.0 * static_cast<double>(plan.batch) * static_cast<double>(plan.m) *
-                       static_cast<double>(plan.n) * static_cast<double>(plan.k);
-  const double padded = flops / aligned_speed + copied / copy_speed + 5 * launch_seconds;
-  return padded < flops / (std::min(plan.m, plan.n) < thin ? thin_ragged_speed : ragged_speed);
 }
 
 }  // namespace infini::nvidia

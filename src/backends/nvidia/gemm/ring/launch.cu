@@ -131,10 +131,6 @@ class Ring final : public gpu::GpuGemm {
 
 }  // namespace
 
-bool ring_pays(const GemmContext& context, const GemmPlan& plan) {
-  return ring_gemm_pays(plan, context.device.facts().processors);
-}
-
 bool ring_adds(const GemmContext& context, const GemmPlan& plan) {
   return ring_gemm_adds(plan, context.device.facts().processors);
 }

@@ -79,11 +79,6 @@ class Small final : public gpu::GpuGemm {
 
 }  // namespace
 
-bool small_pays(const GemmContext& context, const GemmPlan& plan) {
-  return capability(context.device) >= 80 &&
-         small_gemm_pays(plan, context.device.facts().processors);
-}
-
 std::unique_ptr<GemmKernel> make_small(const GemmContext& context, const GemmPlan& plan) {
   const auto launch = make_small_gemm(plan, context.device.facts().processors);
   return launch ? std::make_unique<Small>(context, plan, *launch) : nullptr;

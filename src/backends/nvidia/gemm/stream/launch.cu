@@ -42,11 +42,6 @@ gpu::SkinnyWay stream_way(const GemmContext& context, const GemmPlan& plan,
 
 }  // namespace
 
-bool stream_pays(const GemmContext& context, const GemmPlan& plan) {
-  return capability(context.device) >= 80 &&
-         stream_gemm_pays(with_few_rows(plan).plan, context.device.facts().processors);
-}
-
 std::unique_ptr<GemmKernel> make_stream(const GemmContext& context, const GemmPlan& plan) {
   const Few few = with_few_rows(plan);
   const auto schedule = make_stream_schedule(few.plan, context.device.facts().processors);

@@ -88,10 +88,6 @@ class Weights final : public gpu::GpuGemm {
 
 }  // namespace
 
-bool weights_pay(const GemmContext& context, const GemmPlan& plan) {
-  return weights_gemm_pays(plan, context.device.facts().processors);
-}
-
 std::unique_ptr<GemmKernel> make_weights(const GemmContext& context, const GemmPlan& plan) {
   static const EncodeBoxes encode = find_encode_boxes();
   const auto launch = make_weights_gemm(plan, context.device.facts().processors);
