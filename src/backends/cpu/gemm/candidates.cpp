@@ -41,10 +41,10 @@ GemmTarget gemm_target(const GemmPlan& plan) {
     target.half_f64 = &gemm_tables(Isa::avx2).f64;
   }
   // INFINI_CPU_ISA asks for vectors of that set only.
-  const bool any = environment("INFINI_CPU_ISA") == nullptr;
-  target.pairs = any && plan.a.dtype == INFINI_DTYPE_BF16 && has_dpbf16();
-  target.matrix = any && dtype_bytes(plan.a.dtype) == 2 && amx_works();
-  target.libraries = any;
+  if (dtype_bytes(plan.a.dtype) == 2 && environment("INFINI_CPU_ISA") == nullptr) {
+    target.pairs = plan.a.dtype == INFINI_DTYPE_BF16 && has_dpbf16();
+    target.matrix = amx_works();
+  }
 #endif
   target.threads = available_threads();
   return target;

@@ -51,6 +51,14 @@ double shared_ns(const Machine& facts, double alone_ns);
 // All three operands of a run, which the next run finds where they were left.
 double footprint(const GemmPlan& plan);
 
+// The least that f32 or f64 arithmetic can take, at this share of what the cores could do: whoever takes longer than the
+// limit by that alone needs no schedule to say so.
+inline double least_ns(const GemmTarget& target, const GemmPlan& plan, double share) {
+  const KernelShape& shape = shape_of(target, plan);
+  const double rate = shape.lanes * vectors_per_cycle(*target.facts, shape) * share;
+  return ns_of_cycles(*target.facts, products(plan) / rate) / target.facts->threads;
+}
+
 // What a candidate says by its schedule and the cost of it. A name for each: nanoseconds(schedule, target).
 template <class Schedule>
 GemmEstimate<Schedule> estimate_of(std::optional<Schedule> schedule, const GemmTarget& target,

@@ -18,9 +18,8 @@ struct GemmTarget {
   const KernelShape *f32 = nullptr, *f64 = nullptr;
   // Of vectors half as long, where there are two sets.
   const KernelShape *half_f32 = nullptr, *half_f64 = nullptr;
-  bool pairs = false;     // the processor multiplies pairs of bf16 (AVX512-BF16), and may
-  bool matrix = false;    // it has a matrix unit (AMX), which works and may be used
-  bool libraries = true;  // other people's may compute unasked
+  bool pairs = false;   // the processor multiplies pairs of bf16 (AVX512-BF16), and may
+  bool matrix = false;  // it has a matrix unit (AMX), which works and may be used
   // Schedules share work among so many. No cost looks at them: the bits must not depend on them, and so the choice must
   // not, either.
   int threads = 1;

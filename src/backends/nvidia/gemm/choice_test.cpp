@@ -13,10 +13,20 @@ namespace {
 
 // What an H200 says of itself, and an A100.
 GemmMachine h200() {
-  return {{132, 1.98, 4916, 50 << 20, 228 << 10, true, true, 1070e3, 66.9e3}, 90, false};
+  GemmMachine machine;
+  machine.capability = 90;
+  machine.model.processors = 132;
+  machine.model.memory_bytes_per_ns = 4916;
+  machine.model.matrix_flops_per_ns = 1070e3, machine.model.vector_flops_per_ns = 66.9e3;
+  return machine;
 }
 GemmMachine a100() {
-  return {{108, 1.41, 1555, 40 << 20, 164 << 10, true, false, 312e3, 19.5e3}, 80, false};
+  GemmMachine machine;
+  machine.capability = 80;
+  machine.model.processors = 108;
+  machine.model.memory_bytes_per_ns = 1555;
+  machine.model.matrix_flops_per_ns = 312e3, machine.model.vector_flops_per_ns = 19.5e3;
+  return machine;
 }
 
 std::string choose(const GemmMachine& machine, const std::string& text) {

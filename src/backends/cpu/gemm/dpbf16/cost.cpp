@@ -43,6 +43,8 @@ double nanoseconds(const Schedule& s, const GemmTarget& target) {
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {
   if (!target.pairs) return {.why_not = "not bf16, or the processor does not multiply pairs of it"};
+  const double least = least_ns(target, plan, target.facts->pair_rate);
+  if (least > limit) return {.nanoseconds = least};
   return estimate_of(make_schedule(plan, target.threads), target, limit,
                      "not bf16, or nothing to multiply");
 }

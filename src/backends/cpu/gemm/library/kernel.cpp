@@ -6,6 +6,7 @@
 #include "backends/cpu/gemm/library/library.h"
 #include "backends/cpu/gemm/library/schedule.h"
 #include "backends/cpu/runtime/parallel.h"
+#include "base/environment.h"
 #include "base/error.h"
 
 namespace infini::cpu {
@@ -77,9 +78,10 @@ class LibraryGemm final : public CpuGemm {
 // A library is opened when its bid would be the least: neither before nor for others' sake.
 Bid<GemmKernel> bid(const char* name, const GemmLibrary& (*open)(), const LeastBlock& least,
                     double rate, const GemmTarget& target, const GemmPlan& plan, double limit) {
+  if (target.facts->region_ns > limit) return at_least<GemmKernel>(target.facts->region_ns);
   constexpr double unasked = 1e-3;  // INFINI_CPU_ISA asks for kernels of our own
-  const auto estimate =
-      library::estimate(target, plan, limit, least, target.libraries ? rate : unasked);
+  const bool may = environment("INFINI_CPU_ISA") == nullptr;
+  const auto estimate = library::estimate(target, plan, limit, least, may ? rate : unasked);
   if (!estimate.schedule) return {.nanoseconds = estimate.nanoseconds, .why_not = estimate.why_not};
   const GemmLibrary& library = open();
   const bool computes = is_f64(plan) ? library.f64 != nullptr : library.f32 != nullptr;

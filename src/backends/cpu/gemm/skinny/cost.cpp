@@ -65,6 +65,10 @@ double nanoseconds(const Schedule& s, const GemmTarget& target) {
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {
   if (walk_of(with_few_rows(plan)) == Walk::none)
     return {.why_not = "more rows than it takes, or b has no contiguous direction"};
+  const Machine& facts = *target.facts;
+  const double least =
+      std::max(shared_ns(facts, ns_of_cycles(facts, call_cycles)), least_ns(target, plan, 1));
+  if (least > limit) return {.nanoseconds = least};
   return estimate_of(make_schedule(target, plan), target, limit, "there is nothing to multiply");
 }
 

@@ -33,7 +33,7 @@ double nanoseconds(const Schedule& s, const GemmTarget& target) {
 }
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {
-  const double least = target.facts->region_ns;
+  const double least = target.facts->region_ns + least_ns(target, plan, arithmetic_share);
   if (least > limit) return {.nanoseconds = least};
   return estimate_of(make_schedule(target, plan), target, limit, "b's rows are not contiguous");
 }
