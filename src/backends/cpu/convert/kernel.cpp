@@ -24,13 +24,31 @@ constexpr int64_t least_line = 32;  // elements of one scale; shorter lines take
 constexpr int64_t least_streamed = 128;  // bytes of a run that goes past the caches
 constexpr unsigned most_ragged = 4;
 
+// Asks for the lines of x that a block gathers, a few at a time while the one before it is converted.
+class Fetch {
+ public:
+  // `rows` runs of `run` bytes, `step` apart; none unless there are rows.
+  void begin(const char* x, int64_t rows, int64_t step, int64_t run) {
+    at_ = x, rows_ = rows, step_ = step, run_ = run;
+  }
+  [[gnu::always_inline]] void some(int64_t count) {
+    for (; count > 0 && rows_ > 0; --count, --rows_, at_ += step_)
+      for (int64_t byte = 0; byte < run_; byte += 64) __builtin_prefetch(at_ + byte, 0, 2);
+  }
+
+ private:
+  const char* at_ = nullptr;
+  int64_t rows_ = 0, step_ = 0, run_ = 0;
+};
+
 // What one thread needs besides its stack frame.
 struct Buffers {
-  alignas(64) char x[convert_block_elements * 8];
-  alignas(64) char y[convert_block_elements * 8];
+  alignas(64) char x[convert_block_bytes];
+  alignas(64) char y[convert_block_bytes];
   alignas(64) float tables[2][convert_block_elements];
   alignas(64) double work[chunk];
   alignas(64) double wide_tables[2][chunk];
+  Fetch fetch;
 };
 
 // scale and shift of a line of elements: one number each, or one for each element.
@@ -97,13 +115,15 @@ class Convert final : public OperatorKernel {
     parallel_for(schedule_.blocks, static_cast<int>(std::min<int64_t>(threads, schedule_.blocks)),
                  [&](int64_t begin, int64_t end) {
                    Buffers buffers;
-                   for (int64_t block = begin; block < end; ++block) run_block(run, block, buffers);
+                   for (int64_t block = begin; block < end; ++block)
+                     run_block(run, block, block + 1 < end, buffers);
                    if (schedule_.streams) streaming_fence();
                  });
   }
 
-  void run_block(const OperatorRun& run, int64_t number, Buffers& buffers) const {
+  void run_block(const OperatorRun& run, int64_t number, bool more, Buffers& buffers) const {
     char* at[4];
+    const int64_t next = number + 1;
     for (int k = 0; k < 4; ++k) at[k] = static_cast<char*>(run.operands[k]) + plan_.offsets[k];
     unsigned shape = 0;
     for (size_t i = schedule_.sides.size(), r = ragged_.size(); i-- > 0;) {
@@ -122,6 +142,7 @@ class Convert final : public OperatorKernel {
       blocks.gather->run(buffers.x, x, nullptr);
       x = buffers.x;
     }
+    if (blocks.gather && more) fetch(run, next, buffers);
     const bool direct = !blocks.scatter && !schedule_.streams;
     convert_block(blocks.block, direct ? at[0] : buffers.y, x, at, buffers);
     if (direct) return;
@@ -131,6 +152,24 @@ class Convert final : public OperatorKernel {
       blocks.scatter->run(at[0], buffers.y, nullptr);
     else
       std::memcpy(at[0], buffers.y, static_cast<size_t>(runs_[shape]));
+  }
+
+  // The rows of the next block: along y's innermost side, each as long as x's innermost side is in a block.
+  void fetch(const OperatorRun& run, int64_t number, Buffers& buffers) const {
+    const char* x = static_cast<const char*>(run.operands[1]) + plan_.offsets[1];
+    int64_t bytes = dtype_bytes(plan_.dtypes[1]);
+    const auto& inner = schedule_.sides.back();
+    int64_t rows = inner.block;
+    for (size_t i = schedule_.sides.size(); i-- > 0;) {
+      const auto& side = schedule_.sides[i];
+      const int64_t index = number % side.blocks();
+      number /= side.blocks();
+      x += index * side.block * side.steps[1];
+      if (&side == &inner) rows = std::min(rows, side.extent - index * side.block);
+      if (&side != &inner && side.steps[1] == bytes) bytes *= side.block;
+    }
+    // Short rows are followed by the hardware, and steps that are no pages are few lines.
+    if (bytes >= 32 && inner.steps[1] >= 1024) buffers.fetch.begin(x, rows, inner.steps[1], bytes);
   }
 
   size_t y_bytes() const { return static_cast<size_t>(dtype_bytes(plan_.dtypes[0])); }
@@ -221,6 +260,7 @@ class Convert final : public OperatorKernel {
     const int64_t x_bytes = dtype_bytes(plan_.dtypes[1]), to = static_cast<int64_t>(y_bytes());
     for (int64_t i = 0; i < count; i += chunk) {
       const int64_t now = std::min(chunk, count - i);
+      buffers.fetch.some(8);
       if (wide_)
         convert_wide(y + i * to, x + i * x_bytes, i, now, numbers, buffers);
       else
@@ -240,7 +280,9 @@ class Convert final : public OperatorKernel {
     const bool last =
         to == Format::f32 && !saturates && reinterpret_cast<uintptr_t>(y) % alignof(float) == 0;
     float* const f = last ? reinterpret_cast<float*>(y) : work;
-    lanes_.widen[static_cast<int>(from)](f, x, count);
+    const bool aligned = reinterpret_cast<uintptr_t>(x) % alignof(float) == 0;
+    const float* wide = from == Format::f32 && aligned ? reinterpret_cast<const float*>(x) : f;
+    if (wide == f) lanes_.widen[static_cast<int>(from)](f, x, count);
     if (scales) {
       float one[2];
       const float* of[2];
@@ -249,7 +291,7 @@ class Convert final : public OperatorKernel {
         if (numbers.of[k] != nullptr) std::memcpy(&one[k], numbers.of[k], sizeof(float));
         of[k] = numbers.steps[k] == 0 ? &one[k] : tables(numbers, k) + first;
       }
-      lanes_.scale(f, of[0], numbers.steps[0], of[1], numbers.steps[1], count);
+      lanes_.scale(f, wide, of[0], numbers.steps[0], of[1], numbers.steps[1], count);
     }
     if (!last) lanes_.narrow[static_cast<int>(to)](y, f, saturates, count);
   }
@@ -271,7 +313,8 @@ class Convert final : public OperatorKernel {
         }
         of[k] = table;
       }
-      lanes_.scale_wide(buffers.work, of[0], numbers.steps[0], of[1], numbers.steps[1], count);
+      lanes_.scale_wide(buffers.work, buffers.work, of[0], numbers.steps[0], of[1],
+                        numbers.steps[1], count);
     }
     lanes_.narrow_wide[static_cast<int>(format_in(plan_, 0))](y, buffers.work,
                                                               plan_.conversion.saturates, count);

@@ -21,10 +21,11 @@ struct ConvertLanes {
   Narrow narrow[format_count];
   WidenWide widen_wide[format_count];
   NarrowWide narrow_wide[format_count];
-  // x = x·a + b, rounded once. `steps` of a and b: 0 or 1.
-  void (*scale)(float* x, const float* a, int a_step, const float* b, int b_step, int64_t count);
-  void (*scale_wide)(double* x, const double* a, int a_step, const double* b, int b_step,
-                     int64_t count);
+  // out = x·a + b, rounded once; out may be x. Steps of a and b: 0 or 1.
+  void (*scale)(float* out, const float* x, const float* a, int a_step, const float* b, int b_step,
+                int64_t count);
+  void (*scale_wide)(double* out, const double* x, const double* a, int a_step, const double* b,
+                     int b_step, int64_t count);
 };
 
 const ConvertLanes& convert_lanes(Isa isa);

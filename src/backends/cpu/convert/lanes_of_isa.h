@@ -227,24 +227,21 @@ void narrow_f64(void* out, const double* in, bool saturates, int64_t count) {
 }
 
 template <class T>
-void scale_of(T* x, const T* a, int a_step, const T* b, int b_step, int64_t count) {
+inline T fused(T x, T a, T b) {
+  if constexpr (sizeof(T) == 4)
+    return __builtin_fmaf(x, a, b);
+  else
+    return __builtin_fma(x, a, b);
+}
+template <class T>
+void scale_of(T* out, const T* x, const T* a, int a_step, const T* b, int b_step, int64_t count) {
   if (a_step == 0 && b_step == 0) {
     const T factor = *a, term = *b;
-    for (int64_t i = 0; i < count; ++i) x[i] = __builtin_fma(x[i], factor, term);
-  } else {
-    for (int64_t i = 0; i < count; ++i) x[i] = __builtin_fma(x[i], a[i * a_step], b[i * b_step]);
-  }
-}
-template <>
-void scale_of<float>(float* x, const float* a, int a_step, const float* b, int b_step,
-                     int64_t count) {
-  if (a_step == 0 && b_step == 0) {
-    const float factor = *a, term = *b;
-    for (int64_t i = 0; i < count; ++i) x[i] = __builtin_fmaf(x[i], factor, term);
+    for (int64_t i = 0; i < count; ++i) out[i] = fused(x[i], factor, term);
   } else if (a_step == 1 && b_step == 1) {
-    for (int64_t i = 0; i < count; ++i) x[i] = __builtin_fmaf(x[i], a[i], b[i]);
+    for (int64_t i = 0; i < count; ++i) out[i] = fused(x[i], a[i], b[i]);
   } else {
-    for (int64_t i = 0; i < count; ++i) x[i] = __builtin_fmaf(x[i], a[i * a_step], b[i * b_step]);
+    for (int64_t i = 0; i < count; ++i) out[i] = fused(x[i], a[i * a_step], b[i * b_step]);
   }
 }
 

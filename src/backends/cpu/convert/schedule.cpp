@@ -14,15 +14,16 @@ namespace {
 using Side = ConvertSchedule::Side;
 
 // So many elements of a transpose are taken along each of the two directions in which memory is contiguous.
-constexpr int64_t along_y = 128, along_x = 64;
+constexpr int64_t along = 128;
+constexpr int64_t straight_bytes = 16 << 10;
 
 // Takes sides in this order until `wanted` elements are together, as far as whole blocks stay small.
-void grow(std::vector<Side>& sides, const std::vector<int>& order, int64_t wanted) {
+void grow(std::vector<Side>& sides, const std::vector<int>& order, int64_t wanted, int64_t most) {
   int64_t all = 1, taken = 1;
   for (const Side& side : sides) all *= side.block;
   for (const int i : order) {
     Side& side = sides[static_cast<size_t>(i)];
-    const int64_t room = std::max<int64_t>(convert_block_elements / (all / side.block), 1);
+    const int64_t room = std::max<int64_t>(most / (all / side.block), 1);
     const int64_t take =
         std::clamp<int64_t>(ceil_div(wanted, taken), side.block, std::min(side.extent, room));
     all = all / side.block * take;
@@ -35,6 +36,10 @@ void grow(std::vector<Side>& sides, const std::vector<int>& order, int64_t wante
 // Blocks of one side are equally long, as far as that goes.
 void even_out(std::vector<Side>& sides) {
   for (Side& side : sides) side.block = ceil_div(side.extent, side.blocks());
+  // Whole lines of y, whatever its type.
+  Side& inner = sides.back();
+  constexpr int64_t lines = 64;
+  if (inner.block < inner.extent && inner.block >= 4 * lines) inner.block -= inner.block % lines;
 }
 
 RearrangePlan dense_plan(const ConvertSchedule& schedule, const ConvertBlock& block,
@@ -65,6 +70,9 @@ ConvertSchedule make_convert_schedule(const OperatorPlan& plan, int64_t streamed
   std::copy_n(plan.row_steps, 4, sides.back().steps);
   if (plan.length == 1) std::fill_n(sides.back().steps, 4, 0);
 
+  const int64_t most =
+      std::min(convert_block_elements,
+               convert_block_bytes / (dtype_bytes(plan.dtypes[0]) + dtype_bytes(plan.dtypes[1])));
   std::vector<int> by_y, by_x;
   for (int i = static_cast<int>(sides.size()); i-- > 0;) by_y.push_back(i);
   by_x = by_y;
@@ -74,10 +82,12 @@ ConvertSchedule make_convert_schedule(const OperatorPlan& plan, int64_t streamed
   };
   std::stable_sort(by_x.begin(), by_x.end(), [&](int a, int b) { return reach(a) < reach(b); });
   if (by_x[0] != by_y[0]) {
-    grow(sides, by_y, along_y);
-    grow(sides, by_x, along_x);
+    grow(sides, by_y, along, most);
+    grow(sides, by_x, along, most);
   }
-  grow(sides, by_y, convert_block_elements);
+  // What is not gathered goes through the first cache alone.
+  grow(sides, by_y,
+       by_x == by_y ? std::min(most, straight_bytes / dtype_bytes(plan.dtypes[0])) : most, most);
   even_out(sides);
 
   int64_t bytes = dtype_bytes(plan.dtypes[0]);

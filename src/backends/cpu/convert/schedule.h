@@ -14,7 +14,8 @@
 
 namespace infini::cpu {
 
-constexpr int64_t convert_block_elements = 4096;
+// A block has at most so many elements, and so many bytes on both sides together.
+constexpr int64_t convert_block_elements = 16384, convert_block_bytes = 64 << 10;
 
 struct ConvertSchedule {
   struct Side {
