@@ -103,8 +103,8 @@ int64_t place_piece(const PagedPlan& plan, const PagedSide& side, const void* id
   } else {
     const int64_t number = ids == nullptr ? copy : read_id(plan, ids, copy);
     if (number < 0) return no_piece;
-    page = number / side.pieces;
-    k = number % side.pieces;
+    page = side.pieces == 1 ? number : number / side.pieces;
+    k = number - page * side.pieces;
   }
   if (page < 0 || page > side.last_page) return no_piece;
   return page * side.pitch + k * side.piece_step;

@@ -34,6 +34,21 @@ __attribute__((target("avx512f"))) void stream_whole(char* dst, const char* src,
     _mm512_stream_si512(reinterpret_cast<__m512i*>(dst + i), _mm512_loadu_si512(src + i));
 }
 
+// The same while lines ahead are fetched.
+void stream_parts_ahead(char* dst, const char* src, int64_t bytes, int64_t ahead) {
+  for (int64_t i = 0; i < bytes; i += line_bytes) {
+    __builtin_prefetch(src + i + ahead);
+    stream_by_parts(dst + i, src + i, line_bytes);
+  }
+}
+__attribute__((target("avx512f"))) void stream_whole_ahead(char* dst, const char* src,
+                                                           int64_t bytes, int64_t ahead) {
+  for (int64_t i = 0; i < bytes; i += line_bytes) {
+    __builtin_prefetch(src + i + ahead);
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(dst + i), _mm512_loadu_si512(src + i));
+  }
+}
+
 using StreamLines = void (*)(char* dst, const char* src, int64_t bytes);
 StreamLines stream_lines() {
   static const StreamLines best = offers(Isa::avx512) ? stream_whole : stream_by_parts;
@@ -77,6 +92,23 @@ void copy_streamed(char* dst, const char* src, int64_t bytes) {
     bytes -= done;
   }
 #endif
+  std::memcpy(dst, src, static_cast<size_t>(bytes));
+}
+
+void copy_streamed_ahead(char* dst, const char* src, int64_t bytes, int64_t ahead) {
+#if defined(__x86_64__)
+  const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) % line_bytes);
+  if (bytes >= head + line_bytes) {
+    static const auto stream = offers(Isa::avx512) ? stream_whole_ahead : stream_parts_ahead;
+    if (head > 0) std::memcpy(dst, src, static_cast<size_t>(head));
+    const int64_t lines = (bytes - head) / line_bytes * line_bytes;
+    stream(dst + head, src + head, lines, ahead);
+    const int64_t done = head + lines;
+    if (done < bytes) std::memcpy(dst + done, src + done, static_cast<size_t>(bytes - done));
+    return;
+  }
+#endif
+  static_cast<void>(ahead);
   std::memcpy(dst, src, static_cast<size_t>(bytes));
 }
 

@@ -1,5 +1,7 @@
 // Paged copies on the CPU: one parallel region over all pieces of all layers.
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <vector>
 
 #include "backends/cpu/backend.h"
@@ -12,7 +14,9 @@ namespace infini::cpu {
 namespace {
 
 // Runs shorter than this are not worth lines of their own.
-constexpr int64_t least_streamed_run = 256;
+constexpr int64_t least_streamed_run = 128;
+// One run of bytes up to this size is left to memcpy; a larger one may be shared out by itself.
+constexpr int64_t least_shared_piece = 64 << 10;
 
 class PagedCopies final : public PagedKernel {
  public:
@@ -71,32 +75,39 @@ class PagedCopies final : public PagedKernel {
   }
 
   void move(const PagedRun& run, int64_t begin, int64_t end, bool streamed) const {
-    for (int64_t i = begin; i < end; ++i) {
-      const auto count = static_cast<int64_t>(run.count);
-      const int64_t layer = i / count, copy = i % count;
-      const int64_t to = place_piece(plan_, plan_.dst, run.dst_ids, copy);
-      const int64_t from = place_piece(plan_, plan_.src, run.src_ids, copy);
-      if (to == no_piece || from == no_piece) {
-        note_bad(~static_cast<uint32_t>(copy));
-        continue;
+    const auto count = static_cast<int64_t>(run.count);
+    const int64_t ahead = current_policy().copy_ahead;
+    for (int64_t layer = begin / count; layer * count < end; ++layer) {
+      const int64_t last = std::min(count, end - layer * count);
+      for (int64_t copy = std::max<int64_t>(0, begin - layer * count); copy < last; ++copy) {
+        const int64_t to = place_piece(plan_, plan_.dst, run.dst_ids, copy);
+        const int64_t from = place_piece(plan_, plan_.src, run.src_ids, copy);
+        if (to == no_piece || from == no_piece)
+          note_bad(~static_cast<uint32_t>(copy));
+        else
+          move_piece(static_cast<char*>(run.dst[layer]) + to,
+                     static_cast<const char*>(run.src[layer]) + from, streamed, ahead);
       }
-      char* dst = static_cast<char*>(run.dst[layer]) + to;
-      const char* src = static_cast<const char*>(run.src[layer]) + from;
-      if (streamed)
-        move_streamed(dst, src);
-      else
-        static_cast<const Kernel&>(*piece_).execute(dst, src);
     }
     if (streamed) streaming_fence();
   }
 
-  void move_streamed(char* dst, const char* src) const {
+  void move_piece(char* dst, const char* src, bool streamed, int64_t ahead) const {
+    if (streamed) return move_streamed(dst, src, ahead);
+    if (plan_.piece.depth > 0 || bytes_ > least_shared_piece)
+      return static_cast<const Kernel&>(*piece_).execute(dst, src);
+    std::memcpy(dst + plan_.piece.dst_offset, src + plan_.piece.src_offset,
+                static_cast<size_t>(bytes_));
+  }
+
+  void move_streamed(char* dst, const char* src, int64_t ahead) const {
     dst += plan_.piece.dst_offset;
     src += plan_.piece.src_offset;
+    if (loops_.empty()) return copy_streamed_ahead(dst, src, bytes_, ahead);
     const int64_t runs = atom_count(plan_.piece);
     NestCursor at(loops_, 0);
     for (int64_t i = 0; i < runs; ++i) {
-      copy_streamed(dst + at.dst, src + at.src, plan_.piece.atom_bytes);
+      copy_streamed_ahead(dst + at.dst, src + at.src, plan_.piece.atom_bytes, ahead);
       at.advance();
     }
   }
