@@ -16,6 +16,7 @@ constexpr int64_t cheap_gap = 16 << 10;
 constexpr int64_t most_overread = 4;
 // More buffers than this only put off the moment when reading and writing go on side by side.
 constexpr int64_t useful_memory = 512 << 20;
+constexpr int64_t long_run = 1 << 20;
 
 void drop_and_join(std::vector<TransferDim>& dims) {
   std::erase_if(dims, [](const TransferDim& d) { return d.extent == 1; });
@@ -105,7 +106,9 @@ TransferPlan make_transfer_plan(const Transfer& transfer, int64_t memory) {
     const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(most)));
     if (by_src != by_dst) {
       grow(plan, by_dst, side, most);
-      grow(plan, by_src, side, most);
+      // Where runs stay runs, as in shards, the source is read in long ones.
+      grow(plan, by_src, by_src[0] == by_dst[0] ? std::max(side, long_run / src_bytes) : side,
+           most);
     }
     grow(plan, by_dst, most, most);
     set_spans(plan, by_src, src_bytes, dst_bytes);
