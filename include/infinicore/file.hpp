@@ -8,7 +8,7 @@
 #include "tensor.hpp"
 
 namespace infinicore::file {
-
+// One tensor of a file: its name there and what it is.
 struct Entry {
   std::string name;
   DataType dtype;
