@@ -13,6 +13,18 @@
 
 namespace infini::gpu {
 
+// Memory that was freed in the order of a stream stays with the process up to so many bytes: to get it from the system anew
+// after every wait takes as long as to fill some of it.
+inline void keep_pooled_memory(int id, uint64_t bytes) {
+  cudaMemPool_t pool = nullptr;
+  uint64_t kept = 0;
+  if (cudaDeviceGetDefaultMemPool(&pool, id) != cudaSuccess ||
+      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept) != cudaSuccess ||
+      (kept < bytes &&
+       cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes) != cudaSuccess))
+    cudaGetLastError();  // a chip without pools
+}
+
 // What the device's properties say of what not every vendor or chip can do.
 inline bool reads_host_memory(const cudaDeviceProp& p) { return p.pageableMemoryAccess != 0; }
 inline bool can_launch_early(const cudaDeviceProp& p) { return p.major >= 9; }

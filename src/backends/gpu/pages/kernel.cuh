@@ -1,4 +1,4 @@
-// The piece kernels: every thread moves up to eight units, each of whichever piece it belongs to.
+// The piece kernels: every thread moves up to four units at a time, each of whichever piece it belongs to.
 #pragma once
 
 #include "backends/gpu/pages/schedule.h"
@@ -90,7 +90,7 @@ __device__ void move_several(const PieceSchedule& s, const BlockShare& share,
 }
 
 template <int unit, bool several>
-__global__ void __launch_bounds__(piece_threads, resident_blocks(4, piece_threads))
+__global__ void __launch_bounds__(piece_threads, resident_blocks(6, piece_threads))
     move_pieces(const __grid_constant__ PieceSchedule s,
                 const __grid_constant__ PiecePlaces places) {
   const BlockShare share = share_of(s, blockIdx.x, places.pieces);

@@ -14,7 +14,7 @@
 namespace infini::gpu {
 
 constexpr int piece_threads = 256;
-constexpr int piece_batch = 8;  // units that a thread has in flight
+constexpr int piece_batch = 4;  // units that a thread has in flight
 constexpr uint32_t block_units = piece_threads * piece_batch;
 constexpr int max_piece_loops = 8;
 constexpr uint32_t most_together = 512;  // pieces of one block, whose places it keeps

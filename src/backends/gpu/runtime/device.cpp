@@ -37,6 +37,7 @@ Known& known_at(const void* p) {
 
 GpuDevice::GpuDevice(int id) : Device(vendor_kind, id) {
   check(device_facts(id, facts_), "cannot open ", vendor_name, " device ", id);
+  keep_pooled_memory(id, uint64_t{64} << 20);
 }
 
 std::string GpuDevice::description() const {

@@ -11,6 +11,8 @@
 
 namespace infini::gpu {
 
+inline void keep_pooled_memory(int, uint64_t) {}
+
 // Nothing is taken for granted.
 template <class Properties>
 bool reads_host_memory(const Properties&) {
