@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """PyTorch as a peer of `infini bench pages` and `infini bench transfer`: the same copies, on CUDA.
 
-usage: pages_torch.py
+usage: infini bench pages --device nvidia --json results.json --peer torch
+       pages_torch.py [pages | transfer]
 
 Pages: index_copy_ (by ids of the destination) and index_select (of the source) over 256 MiB, and a permuted gather.
 Transfers: copy_ of the same layouts from and to pinned memory. Each with the bytes copied in GB/s, and as a ratio to a
@@ -14,6 +15,8 @@ try:
 except ImportError as error:
     sys.exit(f"no PyTorch here: {error}")
 
+if not torch.cuda.is_available():
+    sys.exit("PyTorch finds no CUDA device here")
 TOTAL = 256 << 20
 
 
@@ -63,5 +66,9 @@ def transfers():
         tell(name + " to the device", size, seconds(lambda: far.copy_(host.permute(order), non_blocking=True), 1, 3), plain)
 
 
-pages()
-transfers()
+which = sys.argv[1] if len(sys.argv) > 1 else "both"
+print("PyTorch, and as a ratio to a plain copy")
+if which != "transfer":
+    pages()
+if which != "pages":
+    transfers()

@@ -294,7 +294,7 @@ int run_bench(Arguments& arguments) {
       asked.empty() || asked == "none" || (torch && file.wanted() && !file.is_standard_output()),
       INFINI_STATUS_BAD_PARAM, "--peer is \"", asked,
       "\"; expected none, or torch or torch-compiled together with --json FILE");
-  if (const auto status = bench_copies(arguments, options, file)) return *status;
+  if (const auto status = bench_copies(arguments, options, file, torch)) return *status;
   const auto [words, problems] = take_work(arguments);
   const auto gemms = std::count_if(problems.begin(), problems.end(),
                                    [](const NamedProblem& p) { return harness::is_gemm(p.text); });

@@ -8,6 +8,7 @@
 #include "bench/interrupt.h"
 #include "bench/pages_bench.h"
 #include "tools/commands.h"
+#include "tools/python_peers.h"
 
 namespace infini::tools {
 namespace {
@@ -42,7 +43,7 @@ int bench_each(const std::vector<std::string>& names, const ReportFile& file,
 }  // namespace
 
 std::optional<int> bench_copies(Arguments& arguments, const bench::Options& options,
-                                const ReportFile& file) {
+                                const ReportFile& file, bool peer) {
   const bool pages = arguments.take_flag("pages"), transfer = arguments.take_flag("transfer");
   if (!pages && !transfer) return std::nullopt;
   const std::string filter = arguments.take_value("--filter", "");
@@ -53,9 +54,11 @@ std::optional<int> bench_copies(Arguments& arguments, const bench::Options& opti
   bench::watch_interrupts();
   std::printf("%s\n", machine_line().c_str());
   bench::print_copy_header(pages ? "a copy" : "pinned");
-  return bench_each(names, file, [&](const std::string& name) {
+  const int status = bench_each(names, file, [&](const std::string& name) {
     return pages ? bench::measure_pages(name, options) : bench::measure_transfer(name, options);
   });
+  if (peer && !bench::interrupted()) run_copies_peer(pages ? "pages" : "transfer");
+  return status;
 }
 
 }  // namespace infini::tools

@@ -9,8 +9,8 @@
 
 namespace infini::tools {
 
-// The exit status; nothing where neither is asked for.
+// The exit status; nothing where neither is asked for. With `peer` PyTorch's copies follow.
 std::optional<int> bench_copies(Arguments& arguments, const bench::Options& options,
-                                const ReportFile& file);
+                                const ReportFile& file, bool peer);
 
 }  // namespace infini::tools

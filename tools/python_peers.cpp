@@ -35,6 +35,10 @@ void run_torch_peer(const std::string& json, bool compiled) {
              "python3 could not run PyTorch there (see above)");
 }
 
+void run_copies_peer(const std::string& which) {
+  run_python(pages_torch_script, which, "", "python3 could not run PyTorch there (see above)");
+}
+
 void run_cpu_peers(const std::string& json) {
   run_python(cpu_peers_script, json, "", "python3 could not run its script (see above)");
 }

@@ -11,6 +11,9 @@ namespace infini::tools {
 // bench/peers_torch.py: PyTorch on CUDA; products also on the CPU.
 void run_torch_peer(const std::string& json, bool compiled);
 
+// bench/pages_torch.py: PyTorch's copies of pages, or between pinned memory and CUDA; `which` is pages or transfer.
+void run_copies_peer(const std::string& which);
+
 // bench/cpu_peers.py: NumPy and PyTorch on the CPU, whichever of them is installed.
 void run_cpu_peers(const std::string& json);
 // Whether python3 is there and has one of them.
