@@ -94,6 +94,20 @@ int unit_of(const Box& box, const int* order, int64_t Loop::*step, uint64_t bits
   return common_unit(bits);
 }
 
+// The loops that count a piece's boxes; how many these are, 0: too many.
+int64_t set_outer(StagedSchedule& s, const Box& box) {
+  int64_t boxes = 1;
+  for (int i = box.plan.depth; i-- > 0;) {
+    if (box.in[i]) continue;
+    const Loop& loop = box.plan.loops[i];
+    if (loop.extent >= (int64_t{1} << 30) / boxes) return 0;
+    boxes *= loop.extent;
+    s.outer[s.outer_depth++] = {make_fast_divisor(static_cast<uint32_t>(loop.extent)),
+                                loop.dst_step, loop.src_step};
+  }
+  return boxes;
+}
+
 }  // namespace
 
 std::optional<StagedSchedule> make_staged_schedule(const RearrangePlan& whole,
@@ -109,7 +123,7 @@ std::optional<StagedSchedule> make_staged_schedule(const RearrangePlan& whole,
   int by_src[max_rank] = {}, by_dst[max_rank] = {};
   const int count = sorted_loops<&Loop::src_step>(box, by_src);
   sorted_loops<&Loop::dst_step>(box, by_dst);
-  int64_t image[max_rank] = {}, dense = element, boxes = 1;
+  int64_t image[max_rank] = {}, dense = element;
   for (int i = 0; i < count; ++i) {
     image[by_src[i]] = dense;
     dense *= plan.loops[by_src[i]].extent;
@@ -122,14 +136,8 @@ std::optional<StagedSchedule> make_staged_schedule(const RearrangePlan& whole,
     return std::nullopt;
   set_walk(s.load, s.load_depth, box, by_src, count, image, s.load_unit, &Loop::src_step);
   set_walk(s.store, s.store_depth, box, by_dst, count, image, s.store_unit, &Loop::dst_step);
-  for (int i = plan.depth; i-- > 0;) {
-    if (box.in[i]) continue;
-    const Loop& loop = plan.loops[i];
-    if (loop.extent >= (int64_t{1} << 30) / boxes) return std::nullopt;
-    boxes *= loop.extent;
-    s.outer[s.outer_depth++] = {make_fast_divisor(static_cast<uint32_t>(loop.extent)),
-                                loop.dst_step, loop.src_step};
-  }
+  const int64_t boxes = set_outer(s, box);
+  if (boxes == 0) return std::nullopt;
   s.element_image = static_cast<int32_t>(image[by_dst[0]]);
   s.box_bytes = static_cast<uint32_t>(box.bytes);
   s.boxes_per_block = static_cast<uint32_t>(staged_bytes / box.bytes);
