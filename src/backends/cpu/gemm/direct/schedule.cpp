@@ -18,7 +18,8 @@ constexpr int64_t short_k =
 // whose panels stay in the first cache.
 constexpr int64_t many_rows = 128, in_place_depth = 192, copied_depth = 1024;
 
-constexpr double cycles_per_thread = 10e3;  // below this a thread costs more than it saves
+constexpr double most_cycles_per_thread = 10e3;  // below this a thread costs more than it saves,
+                                                 // or below two starts where these are cheap
 constexpr double cycles_of_turns =
     1e5;  // of a thread; from there on it takes turns with the others
 constexpr int64_t most_row_parts = 8, turns = 4;
@@ -118,14 +119,16 @@ void choose_turns(Schedule& s) {
 }
 
 // Threads beyond the products share them; where there is much to do, in more parts than threads.
-void choose_parts(Schedule& s, int threads, int64_t whole_b_bytes) {
+void choose_parts(Schedule& s, const GemmTarget& target, int64_t whole_b_bytes) {
   const GemmPlan& plan = s.plan;
   const double written =
       static_cast<double>(saturating_mul(plan.m, plan.n, dtype_bytes(plan.c.dtype))) /
       bytes_per_cycle;
   const double all = static_cast<double>(plan.batch) * std::max(s.cycles, written);
+  const double per_thread =
+      std::min(most_cycles_per_thread, 2 * target.facts->region_ns * target.facts->clock_ghz);
   s.threads =
-      static_cast<int>(std::clamp(all / cycles_per_thread, 1.0, static_cast<double>(threads)));
+      static_cast<int>(std::clamp(all / per_thread, 1.0, static_cast<double>(target.threads)));
   const bool takes_turns = s.threads > 1 && all > s.threads * cycles_of_turns && !s.packs_a;
   const int64_t strips = ceil_div(plan.m, s.shape.tile_rows);
   s.along_rows = !s.through_sums && !s.packs_a && plan.k <= short_k && s.depth == plan.k &&
@@ -193,7 +196,7 @@ Schedule make_schedule(const GemmTarget& target, const Way& way) {
                ? s.shape.wide_vectors
                : s.shape.tile_vectors;
   const int64_t whole_b_bytes = saturating_mul(plan.k, s.vectors, line_bytes);
-  choose_parts(s, target.threads, whole_b_bytes);
+  choose_parts(s, target, whole_b_bytes);
   lay_out_workspace(s, whole_b_bytes);
   // One or two rows of A keep the loads busy themselves, unless these cross lines, which is slow where lines are far.
   const bool loads_well = plan.m <= slim_rows && plan.b.row_step % line_bytes == 0;
