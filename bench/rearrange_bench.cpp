@@ -7,8 +7,7 @@
 #include "base/device_kind.h"
 #include "base/error.h"
 #include "base/thread_count.h"
-#include "bench/copy_limit.h"
-#include "bench/measure.h"
+#include "bench/beside_copies.h"
 #include "harness/check.h"
 #include "ops/rearrange.h"
 #include "plan/memory_traffic.h"
@@ -20,14 +19,9 @@ namespace {
 // Processors move lines of 64 bytes, GPUs a line's sectors.
 int64_t line_bytes(const Device& device) { return device.kind() == INFINI_DEVICE_CPU ? 64 : 32; }
 
-constexpr int64_t verify_limit = int64_t{256} << 20, in_cache_bytes = 1 << 20;
+constexpr int64_t verify_limit = int64_t{256} << 20;
 
 size_t extent_of(const ByteRange& range) { return static_cast<size_t>(range.end - range.begin); }
-
-// Small enough to stay in a processor's caches, where lines of memory are nobody's limit.
-bool stays_in_cache(const Device& device, int64_t bytes) {
-  return device.kind() == INFINI_DEVICE_CPU && bytes <= in_cache_bytes;
-}
 
 // The row of a problem, verified if asked for, without its times.
 Row make_row(const std::string& name, const std::string& text, const Rearrange& op, bool verify) {
@@ -50,27 +44,6 @@ Row make_row(const std::string& name, const std::string& text, const Rearrange& 
   return row;
 }
 
-// Plain copies of `bytes`: on an accelerator the system's, on a processor all that are known.
-void add_copies(std::vector<Side>& sides, Device& device, char* to, const char* from,
-                size_t bytes) {
-  if (device.kind() == INFINI_DEVICE_CPU) {
-    for (const PlainCopy& copy : plain_copies())
-      sides.push_back({[=] { copy.run(to, from, bytes, thread_count()); }});
-  } else {
-    sides.push_back(
-        {[=, &device] { device.copy_async(to, from, bytes, INFINIRT_MEMCPY_D2D, nullptr); }});
-  }
-}
-
-// What runs before every turn and does not count. A processor takes up to a millisecond to switch between narrow and wide
-// registers; the peers, each measured alone, have that behind them. And what the last cache may hold is there when a
-// turn begins, though a copy past the caches had the turn before.
-double settling_seconds(const Device& device, int64_t bytes) {
-  constexpr int64_t last_cache_bytes = 64 << 20;
-  if (device.kind() != INFINI_DEVICE_CPU || bytes > last_cache_bytes) return 0;
-  return stays_in_cache(device, bytes) ? 2e-3 : 1e-9;
-}
-
 Row measure_once(const std::string& name, const std::string& text, const Options& options) {
   const auto problem = harness::parse_rearrange(text);
   Device& device = current_device();
@@ -80,22 +53,13 @@ Row measure_once(const std::string& name, const std::string& text, const Options
   const size_t half = static_cast<size_t>(row.bytes) / 2;  // a copy moves each byte twice
   const Memory to(device, std::max(extent_of(dst) + 64, half)),
       from(device, std::max(extent_of(src) + 64, half));
-  std::vector<Side> sides;
-  sides.push_back({[&] {
-    op.run(to.get() - dst.begin + problem.dst_at % 64, from.get() - src.begin + problem.src_at % 64,
-           nullptr);
-  }});
-  add_copies(sides, device, to.get(), from.get(), half);
-  measure(device, sides, options.seconds, settling_seconds(device, row.bytes));
-  row.seconds = sides[0].median();
-  for (size_t i = 1; i < sides.size(); ++i) {
-    const double ratio = times_as_long(sides[i], sides[0]);
-    if (i > 1 && ratio >= row.ratio) continue;
-    row.ratio = ratio;
-    row.spread = spread_of(ratios_of(sides[i], sides[0]));
-    row.limit_seconds = sides[i].median();
-    row.limit = device.kind() == INFINI_DEVICE_CPU ? plain_copies()[i - 1].name : "memcpy";
-  }
+  measure_beside_copies(
+      device,
+      [&] {
+        op.run(to.get() - dst.begin + problem.dst_at % 64,
+               from.get() - src.begin + problem.src_at % 64, nullptr);
+      },
+      to.get(), from.get(), options.seconds, row);
   return row;
 }
 

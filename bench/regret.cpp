@@ -11,6 +11,7 @@
 #include "bench/measure.h"
 #include "harness/gemm_problem.h"
 #include "harness/json.h"
+#include "harness/operators.h"
 #include "harness/problem.h"
 #include "ops/gemm.h"
 #include "ops/rearrange.h"
@@ -137,7 +138,10 @@ const RegretRow::Bidder& RegretRow::of_chosen() const {
 }
 
 RegretRow measure_regret(const std::string& text, const Options& options) {
-  Problem problem = harness::is_gemm(text) ? prepare_gemm(text) : prepare_rearrange(text);
+  const std::string& name = harness::operator_of(text).name;
+  require(name == "gemm" || name == "rearrange", INFINI_STATUS_BAD_PARAM, name,
+          " has one kernel on every device: there is no choice to regret");
+  Problem problem = name == "gemm" ? prepare_gemm(text) : prepare_rearrange(text);
   RegretRow row{.problem = text, .chosen = problem.chosen};
   require(!problem.runnables.empty(), INFINI_STATUS_BAD_PARAM, text,
           ": this device does not say what its candidates bid");

@@ -26,6 +26,7 @@ def behind(line):
 
 def lines_of(text, one_operator):
     comment, inside, ended, first = [], False, True, True  # the group's comment; in a /* */; the last statement is whole
+    continued = False
     top, fresh = re.match(r"/\*.*?\*/", text, re.S), False
     whole = ["/**" + top[0][2:]] if top and one_operator else []
     for line in text.split("\n"):
@@ -43,6 +44,10 @@ def lines_of(text, one_operator):
             continue
         if not stripped:
             comment, fresh, ended = whole, False, True
+            yield line
+            continue
+        if line.endswith("\\") or continued:  # a macro of several lines
+            continued, fresh, ended = line.endswith("\\"), False, True
             yield line
             continue
         opened = re.match(r"(.*\{)\s+(?://|/\*) (.*?)(?: \*/)?$", line)  # behind the brace that opens a type

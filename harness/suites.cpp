@@ -62,11 +62,35 @@ static std::vector<Suite> rearrange_suites() {
   };
 }
 
+namespace {
+
+// The shapes of a model of 4096 numbers a token: 8192 tokens, 32 heads, 11008 inside.
+std::vector<Suite> operator_suites() {
+  return {{"operators",
+           "norms, softmax, rope, elementwise, sampling: 64 MB and more a tensor",
+           {{"rms_norm_8192x4096_bf16", "rms_norm bf16 8192x4096"},
+            {"rms_norm_8192x4096_f32", "rms_norm f32 8192x4096"},
+            {"swiglu_4096x11008_bf16", "swiglu bf16 4096x11008"},
+            {"add_8192x4096_bf16", "add bf16 8192x4096"},
+            {"add_8192x4096_f32", "add f32 8192x4096"},
+            {"silu_8192x4096_bf16", "silu bf16 8192x4096"},
+            {"gelu_8192x4096_bf16", "gelu bf16 8192x4096"},
+            {"cast_8192x4096_f32_bf16", "cast bf16 8192x4096 x_dtype=f32"},
+            {"rope_8192x32x128_bf16", "rope bf16 8192x32x128 algo=neox"},
+            {"causal_softmax_32x1024x1024_bf16", "causal_softmax bf16 32x1024x1024"},
+            {"causal_softmax_512x1x32768_f32", "causal_softmax f32 512x1x32768"},
+            {"random_sample_128000_bf16",
+             "random_sample bf16 128000 topk=50 topp=0.8 temperature=0.7 random_val=0.3"}}}};
+}
+
+}  // namespace
+
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = [] {
     std::vector<Suite> list = rearrange_suites();
     for (const Suite& suite : cpu_suites()) list.push_back(suite);
     for (const Suite& suite : gemm_suites()) list.push_back(suite);
+    for (const Suite& suite : operator_suites()) list.push_back(suite);
     return list;
   }();
   return all;

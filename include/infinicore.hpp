@@ -3,9 +3,11 @@
 
 #include "infinicore/context/context.hpp"
 #include "infinicore/device.hpp"
+#include "infinicore/device_event.hpp"
 #include "infinicore/dtype.hpp"
 #include "infinicore/error.hpp"
 #include "infinicore/graph/graph.hpp"
+#include "infinicore/io.hpp"
 #include "infinicore/memory.hpp"
 #include "infinicore/ops.hpp"
 #include "infinicore/scalar.hpp"

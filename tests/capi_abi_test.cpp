@@ -190,6 +190,33 @@ static_assert(is<Status(Operator, size_t, void* const*, const void*, const void*
                         const void*, void*)>(infiniopRearrangePaged));
 static_assert(is<Status(Operator, void*)>(infiniopRearrangePagedStatus));
 static_assert(is<Status(Operator)>(infiniopDestroyRearrangePagedDescriptor));
+static_assert(sizeof(infiniopOperatorOptions_t) == 16 &&
+              offsetof(infiniopOperatorOptions_t, algo) == 12);
+static_assert(sizeof(infiniopSampleOptions_t) == 16 &&
+              offsetof(infiniopSampleOptions_t, temperature) == 12);
+static_assert(is<const char*(size_t)>(infiniopOperatorName));
+static_assert(is<const char*(const char*)>(infiniopOperatorAbout));
+static_assert(is<size_t(const char*)>(infiniopOperatorOperands));
+static_assert(is<Status(Handle, Operator*, const char*, const Layout*, size_t,
+                        const infiniopOperatorOptions_t*)>(infiniopCreateOperatorDescriptor));
+static_assert(is<Status(Operator, size_t*)>(infiniopGetOperatorWorkspaceSize));
+static_assert(is<Status(Operator, void*, size_t, void* const*, size_t,
+                        const infiniopSampleOptions_t*, void*)>(infiniopRunOperator));
+static_assert(is<Status(Operator)>(infiniopDestroyOperatorDescriptor));
+static_assert(
+    is<Status(Handle, Operator*, Layout, Layout, Layout, float)>(infiniopCreateRMSNormDescriptor));
+static_assert(
+    is<Status(Operator, void*, size_t, void*, const void*, const void*, void*)>(infiniopRMSNorm));
+static_assert(is<Status(Handle, Operator*, Layout, Layout, Layout, Layout, Layout,
+                        infiniopRoPEAlgo_t)>(infiniopCreateRoPEDescriptor));
+static_assert(is<Status(Operator, void*, size_t, void*, const void*, float, float, int, float,
+                        void*)>(infiniopRandomSample));
+static_assert(
+    is<Status(Operator, void*, size_t, void*, const void*, const void*, void*)>(infiniopSwiGLU));
+static_assert(
+    is<Status(Operator, void*, size_t, void*, const void*, void*)>(infiniopCausalSoftmax));
+static_assert(
+    is<Status(Operator, void*, size_t, void*, const void*, const void*, void*)>(infiniopAdd));
 static_assert(is<Status(Handle, Operator*, Layout, Layout, Layout)>(infiniopCreateGemmDescriptor));
 static_assert(is<Status(Handle, Operator*, Layout, Layout, Layout, const infiniopGemmOptions_t*)>(
     infiniopCreateGemmDescriptorWithOptions));

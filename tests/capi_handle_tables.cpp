@@ -12,6 +12,7 @@ Tables::Tables() {
   add_graphs();
   add_elementwise();
   add_row_operators();
+  add_operators_by_name();
   add_collectives();
   add_reshardings();
 }

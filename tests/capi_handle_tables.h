@@ -86,7 +86,8 @@ struct Row {
   std::set<Kind> wants;
   infiniStatus_t of_null;
   std::function<infiniStatus_t(void*)> call;
-  const void* own = nullptr;  // a further object that it wants
+  const void* own = nullptr;     // a further object that it wants
+  bool takes_operators = false;  // all of Tables::operators
 };
 
 struct Tables {
@@ -110,6 +111,7 @@ struct Tables {
   void destroy();
 
   std::vector<void*> further, further_destroyed;  // of the kinds that have no name here
+  std::set<const void*> operators;                // of them, elementwise and row operators
 
  private:
   // Of an operator that has the four functions that all have: `run` takes descriptor and stream.
@@ -125,6 +127,7 @@ struct Tables {
   void add_graphs();
   void add_elementwise();
   void add_row_operators();
+  void add_operators_by_name();
   void add_collectives();
   void add_reshardings();
 

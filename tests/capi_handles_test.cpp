@@ -30,6 +30,7 @@ TEST(CapiHandles, WhatIsNoLiveObjectOfTheRightKindIsRefusedEverywhere) {
     for (void* object : tables.further_destroyed) EXPECT_EQ(bad, row.call(object)) << "destroyed";
     const bool takes_any_operator = row.wants.size() > 1;
     for (void* object : tables.further) {
+      if (row.takes_operators && tables.operators.count(object) != 0) continue;
       if (object != row.own && !takes_any_operator) {
         EXPECT_EQ(bad, row.call(object)) << infiniGetLastErrorString();
       }
@@ -127,6 +128,9 @@ const std::set<std::string> without_handles = {"infiniDeviceFromName",
                                                "infiniGetNumThreads",
                                                "infiniSetExecutor",
                                                "infiniSetNumThreads",
+                                               "infiniopOperatorAbout",
+                                               "infiniopOperatorName",
+                                               "infiniopOperatorOperands",
                                                "infiniStatusString",
                                                "infiniVersionString",
                                                "infinirtDescribeDevice",

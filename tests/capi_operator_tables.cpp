@@ -19,6 +19,7 @@ void Tables::add_operator(const char* const (&names)[4], Create create,
   EXPECT_OK(create(live.handle(), &dead, live.tensor())) << names[0];
   EXPECT_OK(destroy(dead));
   further.push_back(alive);
+  operators.insert(alive);
   further_destroyed.push_back(dead);
   ends_.push_back([=] { return destroy(alive); });
   const auto made = reinterpret_cast<InfiniopDescriptor**>(&out);
@@ -175,6 +176,41 @@ void Tables::add_row_operators() {
   add("infiniopRandomSample", {}, null, [this](void* p) {
     return infiniopRandomSample(op(p), workspace, sizeof workspace, y, x, 0, 0, 1, 0, nullptr);
   });
+}
+
+// They take every operator's descriptor that the functions above made.
+void Tables::add_operators_by_name() {
+  const infiniopTensorDescriptor_t t = live.tensor();
+  const auto create = [=](infiniopHandle_t h, InfiniopDescriptor** desc,
+                          infiniopTensorDescriptor_t tensor) {
+    const infiniopTensorDescriptor_t operands[] = {t, tensor, t};
+    return infiniopCreateOperatorDescriptor(h, desc, "mul", operands, 3, nullptr);
+  };
+  InfiniopDescriptor *alive = nullptr, *dead = nullptr;
+  EXPECT_OK(create(live.handle(), &alive, t));
+  EXPECT_OK(create(live.handle(), &dead, t));
+  EXPECT_OK(infiniopDestroyOperatorDescriptor(dead));
+  further_destroyed.push_back(dead);
+  ends_.push_back([=] { return infiniopDestroyOperatorDescriptor(alive); });
+  const auto made = reinterpret_cast<InfiniopDescriptor**>(&out);
+  const auto any = [this](const char* name, infiniStatus_t of_null, auto call) {
+    add(name, {}, of_null, call);
+    rows.back().takes_operators = true;
+  };
+  const auto run = [this](InfiniopDescriptor* desc, void* stream) {
+    void* const operands[] = {z, x, y};
+    return infiniopRunOperator(desc, nullptr, 0, operands, 3, nullptr, stream);
+  };
+  add("infiniopCreateOperatorDescriptor", {a_handle}, null,
+      [=](void* p) { return create(handle(p), made, t); });
+  add("infiniopCreateOperatorDescriptor", {a_tensor}, null,
+      [=, this](void* p) { return create(live.handle(), made, tensor(p)); });
+  any("infiniopGetOperatorWorkspaceSize", null,
+      [this](void* p) { return infiniopGetOperatorWorkspaceSize(op(p), &size); });
+  any("infiniopRunOperator", null, [=](void* p) { return run(op(p), nullptr); });
+  add("infiniopRunOperator", {a_stream}, ok, [=](void* p) { return run(alive, p); });
+  any("infiniopDestroyOperatorDescriptor", ok,
+      [](void* p) { return infiniopDestroyOperatorDescriptor(op(p)); });
 }
 
 void Tables::add_collectives() {

@@ -21,7 +21,7 @@ LOCK_ROOMS = {"base", "plan", "contract", "runtime", "ops", "reshard", "file", "
 OWN_LOCKS = {"base/mutex.h", "base/thread_slot.cpp",
              "base/environment.cpp"}  # modules carry it; told at load time
 BACKEND = {"contract", "plan", "base"}
-SHARES_GPU = {"nvidia", "moore", "metax", "hygon", "iluvatar"}
+SHARES_GPU = {"nvidia", "moore", "metax", "hygon", "iluvatar", "qy", "ali"}
 ROOMS = set(RULES) | {"backends", "harness", "tools", "bench", "tests", "emulators"}
 
 

@@ -7,6 +7,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "harness/names.h"
+#include "harness/operators.h"
 #include "harness/suggest.h"
 #include "harness/text.h"
 #include "infinirt.h"
@@ -20,7 +21,7 @@ bool is_pattern(const std::string& word) {
   return word.find("->") != std::string::npos && !word.starts_with("rearrange ");
 }
 
-bool names_operator(const std::string& word) { return word == "rearrange" || word == "gemm"; }
+bool names_operator(const std::string& word) { return harness::find_operator(word) != nullptr; }
 
 }  // namespace
 
@@ -83,8 +84,12 @@ infiniDevice_t Arguments::take_device() {
 
 std::string Arguments::take_operator() {
   const std::string name = take_value("--op", "rearrange");
-  require(names_operator(name), INFINI_STATUS_BAD_PARAM, "--op is \"", name,
-          "\"; expected rearrange or gemm");
+  const auto names = harness::operator_names();
+  std::string list;
+  for (const auto& each : names) list += (list.empty() ? "" : " ") + each;
+  if (!names_operator(name))
+    fail(INFINI_STATUS_BAD_PARAM, "--op is \"", name, "\"", harness::did_you_mean(name, names),
+         "; expected one of ", list);
   return name;
 }
 

@@ -28,7 +28,7 @@ class Arguments {
   // --device NAME[:ID]; makes that device current.
   infiniDevice_t take_device();
 
-  // --op NAME: "rearrange" (when absent) or "gemm".
+  // --op NAME: an operator, "rearrange" when absent.
   std::string take_operator();
 
   // What is left: throws for anything that looks like a flag. The words of a problem without quotes around it

@@ -7,12 +7,11 @@
 #include "base/error.h"
 #include "bench/gemm_bench.h"
 #include "bench/interrupt.h"
+#include "bench/operator_bench.h"
 #include "bench/rearrange_bench.h"
 #include "bench/regret.h"
 #include "bench/results.h"
-#include "harness/gemm_cases.h"
-#include "harness/problem.h"
-#include "harness/random_problems.h"
+#include "harness/operators.h"
 #include "harness/suggest.h"
 #include "harness/suites.h"
 #include "runtime/current_device.h"
@@ -37,7 +36,7 @@ int list_suites(const Arguments& arguments) {
 }
 
 [[noreturn]] void refuse_suite(const std::string& word) {
-  std::vector<std::string> known = {"rearrange", "gemm"};
+  std::vector<std::string> known = harness::operator_names();
   for (const auto& suite : harness::suites()) known.emplace_back(suite.name);
   fail(INFINI_STATUS_BAD_PARAM, "there is no suite \"", word, "\"",
        harness::did_you_mean(word, known), "; see `infini bench --list`");
@@ -63,13 +62,11 @@ std::vector<NamedProblem> collect(const std::vector<std::string>& words,
 
 // Problems that nobody chose: where a layout or a shape is slow, this finds it.
 std::vector<NamedProblem> random_problems(int64_t count, int64_t seed, int64_t megabytes,
-                                          bool gemm) {
+                                          const harness::OperatorRow& row) {
   harness::Random random(static_cast<uint64_t>(seed));
   std::vector<NamedProblem> all;
   while (static_cast<int64_t>(all.size()) < count) {
-    const std::string text =
-        gemm ? to_text(harness::random_dense_gemm(random))
-             : to_text(harness::random_dense_problem(random, megabytes * 1'000'000));
+    const std::string text = row.measured(random, megabytes);
     all.push_back({text, text});
   }
   return all;
@@ -176,8 +173,12 @@ std::string report_of(const bench::Results& results, bool complete) {
       .text();
 }
 
-int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Options& options,
-                     const Outputs& outputs, const std::string& peer) {
+using Measure = bench::Row (*)(const std::string& name, const std::string& problem,
+                               const bench::Options& options);
+
+// What is measured beside copies: rearrangements, and all operators that are bound by memory.
+int bench_beside_copies(const std::vector<NamedProblem>& problems, const bench::Options& options,
+                        const Outputs& outputs, const std::string& peer, Measure measure_one) {
   bench::Results results;
   const ReportFile& file = outputs.file;
   bench::print_rearrange_header(
@@ -185,7 +186,7 @@ int bench_rearranges(const std::vector<NamedProblem>& problems, const bench::Opt
       static_cast<int>(Progress(static_cast<int64_t>(problems.size())).label(1).size()));
   const size_t done =
       measure_each(problems, [&](const NamedProblem& problem, const auto& label, auto& progress) {
-        results.add(bench::measure_rearrange(problem.name, problem.text, options));
+        results.add(measure_one(problem.name, problem.text, options));
         progress.clear();
         bench::print_row(results.rows().back(), label);
         file.write(report_of(results, false), false);
@@ -238,6 +239,12 @@ std::string choose_peer(const std::string& asked, bool products,
   return (!asked.empty() && copies_on_cpu) || by_itself ? "cpu" : asked;
 }
 
+// How it is measured: "rearrange", "gemm" or "operator".
+std::string kind_of(const std::string& text) {
+  const std::string& name = harness::operator_of(text).name;
+  return name == "rearrange" || name == "gemm" ? name : "operator";
+}
+
 bench::Options take_options(Arguments& arguments) {
   bench::Options options;
   options.verify = !arguments.take_flag("--no-verify");
@@ -255,8 +262,8 @@ struct Work {
 Work take_work(Arguments& arguments) {
   const std::string filter = arguments.take_value("--filter", ""),
                     suite = arguments.take_value("--suite", "");
-  const bool gemm = arguments.take_operator() == "gemm",
-             on_cpu = current_device().kind() == INFINI_DEVICE_CPU;
+  const harness::OperatorRow& row = *harness::find_operator(arguments.take_operator());
+  const bool on_cpu = current_device().kind() == INFINI_DEVICE_CPU;
   const int64_t count = arguments.take_integer("--random", 0, 1),
                 seed = arguments.take_integer("--seed", 1, 0);
   const int64_t megabytes = arguments.take_integer("--megabytes", on_cpu ? 50 : 200, 1, 1'000'000);
@@ -267,10 +274,11 @@ Work take_work(Arguments& arguments) {
     if (!words.empty())
       fail(INFINI_STATUS_BAD_PARAM, "--random takes no suite and no problem, got \"", words[0],
            "\"");
-    return {{"random"}, random_problems(count, seed, megabytes, gemm)};
+    return {{"random"}, random_problems(count, seed, megabytes, row)};
   }
-  if (words.empty()) words.push_back(gemm ? "gemm" : "quick");
-  return {words, collect(words, filter)};
+  const bool has_own = row.name != "rearrange" && row.name != "gemm";
+  if (words.empty()) words.push_back(has_own ? "operators" : row.name == "gemm" ? "gemm" : "quick");
+  return {words, collect(words, has_own && filter.empty() ? row.name : filter)};
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -296,19 +304,21 @@ int run_bench(Arguments& arguments) {
       "\"; expected none, or torch or torch-compiled together with --json FILE");
   if (const auto status = bench_copies(arguments, options, file, torch)) return *status;
   const auto [words, problems] = take_work(arguments);
-  const auto gemms = std::count_if(problems.begin(), problems.end(),
-                                   [](const NamedProblem& p) { return harness::is_gemm(p.text); });
-  const bool products = static_cast<size_t>(gemms) == problems.size();
-  require(regret || products || gemms == 0, INFINI_STATUS_BAD_PARAM,
-          "a bench has rearrange or gemm problems, not both");
+  const std::string kind = kind_of(problems[0].text);
+  for (const NamedProblem& problem : problems)
+    require(regret || kind == kind_of(problem.text), INFINI_STATUS_BAD_PARAM,
+            "a bench has problems of rearrange, of gemm or of other operators, not of two of them");
+  const bool products = kind == "gemm";
   bench::watch_interrupts();
   std::printf("%s\n", machine_line().c_str());
   std::fflush(stdout);  // through a pipe, too, it stands there while the first case runs
   const Outputs outputs{file, page, joined(words)};
   if (regret) return bench_regret(problems, options, outputs);
-  const std::string peer = choose_peer(asked, products, words);
-  return products ? bench_gemms(problems, options, outputs, peer)
-                  : bench_rearranges(problems, options, outputs, peer);
+  const bool copies = kind == "rearrange";
+  const std::string peer = copies || products ? choose_peer(asked, products, words) : "";
+  if (products) return bench_gemms(problems, options, outputs, peer);
+  return bench_beside_copies(problems, options, outputs, peer,
+                             copies ? bench::measure_rearrange : bench::measure_operator);
 }
 
 }  // namespace infini::tools

@@ -3,11 +3,7 @@
 
 #include "base/error.h"
 #include "bench/interrupt.h"
-#include "harness/cases.h"
-#include "harness/check.h"
-#include "harness/gemm_cases.h"
-#include "harness/gemm_check.h"
-#include "harness/padded_problems.h"
+#include "harness/operators.h"
 #include "tools/commands.h"
 #include "tools/report.h"
 
@@ -18,7 +14,8 @@ namespace {
 struct Work {
   std::vector<std::string> problems;
   int64_t random = 0, seed = 1;
-  bool large = false, gemm = false;
+  bool large = false;
+  const harness::OperatorRow* row = nullptr;  // of the random and curated ones
   int64_t count() const { return static_cast<int64_t>(problems.size()) + random; }
 };
 
@@ -61,7 +58,8 @@ class Checker {
   bool all_passed() const { return failed_ == 0; }
 
  private:
-  void add(const harness::Verdict& verdict) {
+  void add(const harness::AnyVerdict& verdict) {
+    if (!(verdict.error_over_bound <= worst_)) worst_ = verdict.error_over_bound;
     ++(verdict.passed ? passed_ : failed_);
     if (verdict.passed) return;
     progress_.clear();
@@ -70,36 +68,17 @@ class Checker {
     failures_.push_back(harness::json_string(verdict.message));
   }
 
-  void add_gemm(const harness::GemmProblem& problem, uint64_t seed) {
-    for (auto values : {harness::GemmValues::integers, harness::GemmValues::random}) {
-      const auto verdict = harness::check(problem, values, seed);
-      add({verdict.passed, verdict.message});
-      if (!(verdict.error_over_bound <= worst_)) worst_ = verdict.error_over_bound;
-    }
+  void add_text(const std::string& text, uint64_t seed = 1) {
+    for (const auto& verdict : harness::operator_of(text).check(text, seed, nullptr)) add(verdict);
   }
 
-  void add_text(const std::string& text) {
-    if (harness::is_gemm(text))
-      add_gemm(harness::parse_gemm(text), 1);
-    else
-      add(harness::check(harness::parse_rearrange(text)));
-  }
-
-  void add_random(uint64_t number) {
-    if (work_.gemm)
-      add_gemm(work_.large ? harness::random_gemm(random_, 700) : harness::random_gemm(random_),
-               number);
-    else
-      add(harness::check(harness::random_mixed_problem(random_, work_.large ? 128 << 10 : 16,
-                                                       work_.large ? 32 << 20 : 32 << 10),
-                         number));
-  }
+  void add_random(uint64_t number) { add_text(work_.row->random(random_, work_.large), number); }
 
   const Work& work_;
   harness::Random random_;
   Progress progress_;
   int64_t done_ = 0, passed_ = 0, failed_ = 0;
-  double worst_ = 0;  // error ÷ bound of the gemms
+  double worst_ = 0;  // error ÷ bound of what is not exact
   std::vector<std::string> failures_;
 };
 
@@ -109,16 +88,14 @@ Work take_work(Arguments& arguments) {
   work.seed = arguments.take_integer("--seed", 1, 0);
   const bool curated = arguments.take_flag("--curated");
   work.large = arguments.take_flag("--large");
-  work.gemm = arguments.take_operator() == "gemm";
+  work.row = harness::find_operator(arguments.take_operator());
   work.problems = arguments.rest();
   if (curated)
-    for (const auto& text :
-         work.gemm ? harness::curated_gemm_cases() : harness::curated_rearrange_cases())
-      work.problems.push_back(text);
+    for (const auto& text : work.row->curated()) work.problems.push_back(text);
   require(work.count() > 0, INFINI_STATUS_BAD_PARAM,
           "check needs a problem, --curated or --random N; see `infini help check`");
   for (const auto& text : work.problems)  // what is wrong is said before anything runs
-    harness::is_gemm(text) ? void(harness::parse_gemm(text)) : void(harness::parse_rearrange(text));
+    harness::operator_of(text).parse(text);
   return work;
 }
 

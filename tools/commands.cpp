@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "harness/names.h"
+#include "harness/operators.h"
 #include "harness/suggest.h"
 
 namespace infini::tools {
@@ -16,7 +17,7 @@ constexpr Option json = {"--json", "[FILE]",
 constexpr Option device = {"--device", "NAME[:ID]",
                            "cpu (without it), nvidia, ascend, kunlun, ..."};
 constexpr Option threads = {"--threads", "N", "CPU threads (also INFINI_NUM_THREADS)"};
-constexpr Option op = {"--op", "NAME", "rearrange (without it) or gemm"};
+constexpr Option op = {"--op", "NAME", "an operator; without it rearrange"};
 constexpr Option seed = {"--seed", "N", "other random problems"};
 
 constexpr Option devices_options[] = {json};
@@ -42,7 +43,7 @@ constexpr Option bench_options[] = {
     {"--random", "N", "layouts or products that nobody chose"},
     {"--megabytes", "N", "the size of random layouts (50; 200 on accelerators)"},
     seed,
-    {"--op", "NAME", "rearrange (without it) or gemm"},
+    {"--op", "NAME", "an operator; without it rearrange"},
     {"--milliseconds", "N", "measuring time of a case (300)"},
     {"--no-verify", "", "skip the comparison with the naive reference"},
     {"--scaling", "", "rearrange on the CPU: also on one thread"},
@@ -197,6 +198,17 @@ gemm DTYPE m=M n=N k=K [batch=B] [a_batch=1] [b_batch=1] [out=DTYPE]
     batch, strides are those of batch, row and column.
       gemm bf16 m=64 n=96 k=128 batch=32
       gemm f16 m=7 n=9 k=33 out=f32 a=t b=40,2 alpha=0.5 beta=1
+
+NAME DTYPE SHAPE [X=STRIDES] [X_shape=SHAPE] [X_dtype=DTYPE] [X_at=BYTES]
+     [in_place=X]
+    X is an operand by its name. DTYPE and SHAPE are the result's (of
+    random_sample the logits'); the others follow unless they are said. Sources
+    of elementwise operators repeat dims of size 1.
+      add f32 64x128 b_shape=1x128
+      rms_norm bf16 8192x4096 w_dtype=f32 epsilon=1e-5
+      rope f16 7x4x64 algo=neox in_place=x
+      random_sample f16 128000 topk=50 topp=0.8 temperature=0.7 random_val=0.3
+    NAME is one of:
 )";
 
 constexpr const char* environment_help =
@@ -217,6 +229,14 @@ not understood is told by `infini devices` and `infini plan`.
   INFINI_ALLOW_TF32=1           f32 products on tensor cores in TF32
   INFINI_READ_THROUGH=0         recorded graphs run every copy and read it
 )";
+
+std::string problems_help() {
+  std::string text = problems;
+  for (const auto& row : harness::operators())
+    if (row.name != "rearrange" && row.name != "gemm")
+      text += "      " + row.name + std::string(17 - row.name.size(), ' ') + row.about + "\n";
+  return text;
+}
 
 std::string dtypes_help() {
   std::string text = "Element types of problems:\n";
@@ -277,7 +297,7 @@ Try also:
 }
 
 std::string help_text(const std::string& topic) {
-  if (topic == "problem" || topic == "problems") return problems;
+  if (topic == "problem" || topic == "problems") return problems_help();
   if (topic == "dtype" || topic == "dtypes") return dtypes_help();
   if (topic == "environment") return environment_help;
   if (const Command* command = find_command(topic)) return command_help(*command);

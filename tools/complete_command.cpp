@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "harness/names.h"
-#include "harness/problem.h"
+#include "harness/operators.h"
 #include "harness/suites.h"
 #include "tools/commands.h"
 
@@ -32,7 +32,7 @@ Names suite_names() {
 // What an option may have for a value; nothing for numbers and files.
 Names values_of(const std::string& option) {
   if (option == "--device") return harness::device_kind_names();
-  if (option == "--op") return {"rearrange", "gemm"};
+  if (option == "--op") return harness::operator_names();
   if (option == "--suite") return suite_names();
   if (option == "--peer") return {"none", "torch", "torch-compiled"};
   return {};
@@ -44,11 +44,12 @@ bool takes_value(const Command& command, const std::string& word) {
   return false;
 }
 
-// Behind "rearrange" or "gemm" without quotes: the dtype, then keys.
+// Behind an operator's name without quotes: the dtype, then keys.
 Names problem_words(const Names& before, size_t operator_at) {
   if (before.size() == operator_at + 1) return harness::dtype_names();
   Names keys;
-  for (const auto& key : harness::problem_keys(before[operator_at])) keys.push_back(key + "=");
+  for (const auto& key : harness::find_operator(before[operator_at])->keys)
+    keys.push_back(key + "=");
   return keys;
 }
 
@@ -56,9 +57,9 @@ Names behind_command(const Command& command, const Names& before, const std::str
   if (before.size() > 1 && takes_value(command, before.back())) return values_of(before.back());
   if (current.starts_with("-")) return option_names(command);
   for (size_t i = before.size(); i-- > 1;)
-    if (before[i] == "rearrange" || before[i] == "gemm") return problem_words(before, i);
+    if (harness::find_operator(before[i]) != nullptr) return problem_words(before, i);
   if (std::string(command.name) == "devices" || std::string(command.name) == "reshard") return {};
-  Names names = {"rearrange", "gemm"};
+  Names names = harness::operator_names();
   if (std::string(command.name) == "bench")
     for (const auto& suite : suite_names()) names.push_back(suite);
   return names;

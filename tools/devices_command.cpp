@@ -3,6 +3,7 @@
 
 #include "base/device_kind.h"
 #include "base/environment.h"
+#include "harness/operators.h"
 #include "infinirt.h"
 #include "runtime/module_folders.h"
 #include "runtime/registry.h"
@@ -14,6 +15,27 @@ namespace {
 
 using harness::JsonObject;
 
+// What a backend has kernels for: rearrange and gemm have slots of their own, all others one together.
+bool offers(const KernelTable& kernels, const std::string& name) {
+  return name == "rearrange" ? kernels.rearrange != nullptr
+         : name == "gemm"    ? kernels.gemm != nullptr
+                             : kernels.operators != nullptr;
+}
+
+// Lines of at most 80 columns.
+std::string offered_names(const KernelTable& kernels, size_t indent) {
+  std::string text, line;
+  for (const auto& name : harness::operator_names()) {
+    if (!offers(kernels, name)) continue;
+    if (!line.empty() && indent + line.size() + name.size() > 76) {
+      text += line + ",\n" + std::string(indent, ' ');
+      line.clear();
+    }
+    line += (line.empty() ? "" : ", ") + name;
+  }
+  return text + line;
+}
+
 // One device, in words and for programs.
 void report_device(infiniDevice_t kind, int id, std::vector<std::string>& json) {
   const KernelTable& kernels = find_backend(kind)->kernels;
@@ -21,21 +43,20 @@ void report_device(infiniDevice_t kind, int id, std::vector<std::string>& json) 
   device.make_current();
   const MemoryInfo memory = device.memory_info();
   constexpr double gib = 1 << 30;
-  std::printf("%-9s %d  %s\n             %.1f of %.1f GiB free; %s%s%s\n", device_kind_name(kind),
-              id, device.description().c_str(), static_cast<double>(memory.free_bytes) / gib,
-              static_cast<double>(memory.total_bytes) / gib, kernels.rearrange ? "rearrange" : "",
-              kernels.gemm ? ", gemm" : "",
-              kernels.operators ? ", norms, softmax, rope, sampling, elementwise" : "");
-  json.push_back(JsonObject()
-                     .add("kind", device_kind_name(kind))
-                     .add("id", id)
-                     .add("description", device.description())
-                     .add("free_bytes", memory.free_bytes)
-                     .add("total_bytes", memory.total_bytes)
-                     .add("rearrange", kernels.rearrange != nullptr)
-                     .add("gemm", kernels.gemm != nullptr)
-                     .add("operators", kernels.operators != nullptr)
-                     .text());
+  std::printf("%-9s %d  %s\n             %.1f of %.1f GiB free\n             %s\n",
+              device_kind_name(kind), id, device.description().c_str(),
+              static_cast<double>(memory.free_bytes) / gib,
+              static_cast<double>(memory.total_bytes) / gib, offered_names(kernels, 13).c_str());
+  JsonObject object;
+  object.add("kind", device_kind_name(kind))
+      .add("id", id)
+      .add("description", device.description())
+      .add("free_bytes", memory.free_bytes)
+      .add("total_bytes", memory.total_bytes);
+  object.add("operators", kernels.operators != nullptr);
+  for (const auto& name : harness::operator_names())
+    object.add(name.c_str(), offers(kernels, name));
+  json.push_back(object.text());
 }
 
 // Where modules would come from, and what of that was not followed.

@@ -3,6 +3,8 @@
 
 #include "base/error.h"
 #include "harness/gemm_problem.h"
+#include "harness/operator_problem.h"
+#include "harness/operators.h"
 #include "harness/problem.h"
 #include "ops/explain.h"
 #include "ops/planned.h"
@@ -41,6 +43,23 @@ Told tell_gemm(const std::string& text) {
   return told;
 }
 
+Told tell_operator(const std::string& text) {
+  const auto problem = harness::parse_operator(text);
+  const Operator op(current_device(), make_plan(problem));
+  Told told{to_text(problem), planned(op), {}, to_string(op.plan()) + "\n"};
+  const FunctionFacts& facts = facts_of(problem.function);
+  for (int i = 0; i < facts.operands; ++i)
+    told.json.add_json(facts.names[i], layout_json(problem.operands[i]));
+  return told;
+}
+
+Told tell(const std::string& text) {
+  const std::string& name = harness::operator_of(text).name;
+  return name == "gemm"        ? tell_gemm(text)
+         : name == "rearrange" ? tell_rearrange(text)
+                               : tell_operator(text);
+}
+
 }  // namespace
 
 int run_plan(Arguments& arguments) {
@@ -53,7 +72,7 @@ int run_plan(Arguments& arguments) {
   std::vector<std::string> plans;
   std::printf("%s\n", machine_line().c_str());
   for (const auto& text : problems) {
-    Told told = harness::is_gemm(text) ? tell_gemm(text) : tell_rearrange(text);
+    Told told = tell(text);
     std::printf("\n%s\n\n%s%s", told.problem.c_str(), told.planned.picture.c_str(),
                 choice_lines(told.planned).c_str());
     if (verbose) std::printf("\n%s", told.verbose.c_str());

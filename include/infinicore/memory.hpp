@@ -23,6 +23,13 @@ class INFINI_EXPORT Memory {
 
   // Foreign memory. The device must exist.
   Memory(void* data, std::size_t size, Device device, Deleter deleter);
+  // The same, and whether it is page-locked host memory.
+  Memory(std::byte* data, std::size_t size, Device device, std::function<void(std::byte*)> deleter,
+         bool pin_memory);
+  // The bytes of another one, which they do not keep alive.
+  explicit Memory(const std::shared_ptr<Memory>& origin);
+  // What such a one was made of; null when that is gone, itself when it is no such one.
+  static std::shared_ptr<Memory> origin(const std::shared_ptr<Memory>& memory);
   // Of a pool: for the library's own use.
   Memory(infini::Place& place, infini::MemoryPool& pool, std::size_t size, void* stream);
   ~Memory();
@@ -51,6 +58,8 @@ class INFINI_EXPORT Memory {
   infini::MemoryPool* pool_ = nullptr;
   void* stream_ = nullptr;
   std::atomic<bool> shared_{false};
+  bool pinned_ = false, borrowed_ = false;
+  std::weak_ptr<Memory> origin_;
   Deleter deleter_;
 };
 

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "../infiniop/tensor_descriptor.h"
+#include "../infiniop.h"
 #include "device.hpp"
 #include "dtype.hpp"
 #include "error.hpp"
@@ -82,7 +82,13 @@ class INFINI_EXPORT Tensor {
 
   Tensor() = default;  // no tensor: using it throws
   // Whether it names a tensor.
-  explicit operator bool() const { return impl_ != nullptr; }
+  operator bool() const { return impl_ != nullptr; }
+  // Whether there is none.
+  bool empty() const { return impl_ == nullptr; }
+  // Names none from now on.
+  void reset() { impl_.reset(); }
+  // Handles of this tensor; 0 where there is none.
+  long use_count() const { return impl_.use_count(); }
   // The same tensor, not only an equal one.
   friend bool operator==(const Tensor& a, const Tensor& b) { return a.impl_ == b.impl_; }
 
@@ -93,12 +99,16 @@ class INFINI_EXPORT Tensor {
   }
   TensorImpl& operator*() const { return *operator->(); }
 
- private:
+ protected:
   friend struct detail::TensorAccess;
+  // For what derives from a tensor: the tensor that it names.
+  explicit Tensor(std::shared_ptr<TensorImpl> impl) : impl_(std::move(impl)) {}
+  // What it names; null: none.
+  std::shared_ptr<TensorImpl> impl_;
+
+ private:
   static Tensor from_host(const void* values, Size count, const Shape& shape, DataType dtype,
                           const Device& device);
-  explicit Tensor(std::shared_ptr<TensorImpl> impl) : impl_(std::move(impl)) {}
-  std::shared_ptr<TensorImpl> impl_;
 };
 
 // What a Tensor names: dtype, shape and strides over shared memory. Reached by Tensor's ->, never made by itself.
@@ -139,8 +149,8 @@ class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl>
   // Bytes of the elements: numel * element_size.
   Size nbytes() const { return numel_ * element_size(); }
   DataType dtype() const { return dtype_; }
-  Device device() const { return memory_->device(); }
-  bool is_pinned() const { return memory_->is_pinned(); }
+  Device device() const { return memory_ ? memory_->device() : Device::cpu(); }
+  bool is_pinned() const { return memory_ && memory_->is_pinned(); }
   // Row-major without gaps; dims of size 1 do not matter.
   bool is_contiguous() const { return contiguous_; }
   const std::shared_ptr<Memory>& memory() const { return memory_; }
@@ -181,6 +191,13 @@ class INFINI_EXPORT TensorImpl : public std::enable_shared_from_this<TensorImpl>
   void debug() const;
   void debug(const std::string& filename) const;
 
+  // The same elements, without keeping their memory alive; and again with a share of that memory, refused once it is gone.
+  Tensor to_blob_() const;
+  Tensor resume_from_blob_() const;
+
+  // A description without memory: it has a layout and views, and every use of its elements is refused.
+  TensorImpl(const Shape& shape, DataType dtype);
+  TensorImpl(const Shape& shape, const Strides& strides, DataType dtype);
   ~TensorImpl();
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;

@@ -87,6 +87,85 @@ def transpose(x: _A, dim0: int = -2, dim1: int = -1, *, out: None = None) -> _A:
 
 @overload
 def transpose(x: Array, dim0: int = -2, dim1: int = -1, *, out: _Out) -> _Out: ...
+# --- operators; the elementwise ones are bound from the library's table ---
+@overload
+def add(a: _A, b: Array, *, out: None = None) -> _A:
+    """c = a + b, elementwise; any strides, repeated as NumPy does. The result is of the first argument's framework, or `out`."""
+
+@overload
+def add(a: Array, b: Array, *, out: _Out) -> _Out: ...
+@overload
+def sub(a: _A, b: Array, *, out: None = None) -> _A:
+    """c = a - b, elementwise; any strides, repeated as NumPy does. The result is of the first argument's framework, or `out`."""
+
+@overload
+def sub(a: Array, b: Array, *, out: _Out) -> _Out: ...
+@overload
+def mul(a: _A, b: Array, *, out: None = None) -> _A:
+    """c = a * b, elementwise; any strides, repeated as NumPy does. The result is of the first argument's framework, or `out`."""
+
+@overload
+def mul(a: Array, b: Array, *, out: _Out) -> _Out: ...
+@overload
+def swiglu(a: _A, b: Array, *, out: None = None) -> _A:
+    """c = a * b * sigmoid(b), elementwise; any strides, repeated as NumPy does. The result is of the first argument's framework, or `out`."""
+
+@overload
+def swiglu(a: Array, b: Array, *, out: _Out) -> _Out: ...
+@overload
+def silu(x: _A, *, out: None = None) -> _A:
+    """y = x * sigmoid(x), elementwise; any strides, repeated as NumPy does. The result is of the first argument's framework, or `out`."""
+
+@overload
+def silu(x: Array, *, out: _Out) -> _Out: ...
+@overload
+def gelu(x: _A, *, out: None = None) -> _A:
+    """y = x * normal_cdf(x), elementwise; any strides, repeated as NumPy does. The result is of the first argument's framework, or `out`."""
+
+@overload
+def gelu(x: Array, *, out: _Out) -> _Out: ...
+@overload
+def relu(x: _A, *, out: None = None) -> _A:
+    """y = max(x, 0), elementwise; any strides, repeated as NumPy does. The result is of the first argument's framework, or `out`."""
+
+@overload
+def relu(x: Array, *, out: _Out) -> _Out: ...
+@overload
+def sigmoid(x: _A, *, out: None = None) -> _A:
+    """y = 1 / (1 + exp(-x)), elementwise; any strides, repeated as NumPy does. The result is of the first argument's framework, or `out`."""
+
+@overload
+def sigmoid(x: Array, *, out: _Out) -> _Out: ...
+def cast(x: Array, dtype: Any, *, out: Any = None) -> Any:
+    """x's elements as another type: rounded to nearest even, integers saturate, NaN becomes 0 there."""
+
+@overload
+def rms_norm(x: _A, w: Array, *, epsilon: float = 1e-5, out: None = None) -> _A:
+    """x·w / sqrt(mean(x²) + epsilon) over the last dim."""
+
+@overload
+def rms_norm(x: Array, w: Array, *, epsilon: float = 1e-5, out: _Out) -> _Out: ...
+@overload
+def causal_softmax(x: _A, *, out: None = None) -> _A:
+    """Softmax over the last dim of [..., s, T], of which row i sees the first T - s + i + 1; the others are 0."""
+
+@overload
+def causal_softmax(x: Array, *, out: _Out) -> _Out: ...
+@overload
+def rope(
+    x: _A, positions: Array, sin_table: Array, cos_table: Array, *, neox: bool = False, out: None = None
+) -> _A:
+    """Rotary embedding of [s, h, dh] or [b, s, h, dh]: pairs 2i and 2i + 1, with neox i and i + dh/2. Tables: [rows, dh/2]."""
+
+@overload
+def rope(
+    x: Array, positions: Array, sin_table: Array, cos_table: Array, *, neox: bool = False, out: _Out
+) -> _Out: ...
+def random_sample(
+    logits: Array, *, random_val: float = 0.0, topp: float = 1.0, topk: int = 0, temperature: float = 1.0, out: Any = None
+) -> Any:
+    """The token drawn from logits [n], or one for each row of [batch, n]; the first of the largest where random_val is 0."""
+
 @overload
 def matmul(a: _A, b: Array, out: None = None, *, alpha: float = 1.0, beta: float = 0.0) -> _A:
     """alpha·a·b (+ beta·out) over any number of broadcast batch dims, for f16, bf16, f32 and f64.

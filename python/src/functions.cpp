@@ -220,9 +220,13 @@ void require_shape(const Array& out, const int64_t* shape, int rank) {
 Tensor operand(const Array& array, const char* name, Hold hold) {
   if (array.rank == 0)
     fail(INFINI_STATUS_BAD_TENSOR_SHAPE, name, " is a scalar; matmul needs at least 1 dim");
+  return packed(array, name, hold);
+}
+
+Tensor packed(const Array& array, const char* name, Hold hold) {
   if (can_convert(array) && is_aligned(array)) return to_tensor(array, hold);
   if (!array.element.known())
-    fail_type(name, " is ", array.element.name(), ", which cannot be multiplied");
+    fail_type(name, " is ", array.element.name(), ", which cannot be computed with");
   Shape shape(array.shape, array.shape + array.rank);
   PyTensor dense{Tensor::empty(shape, *array.element.known(), array.device)};
   auto [y, x] = to_words(read_tensor(dense), array, hold);

@@ -9,8 +9,10 @@ namespace infini::python {
 // dst[...] = src, broadcast as NumPy does; errors call dst by `name`.
 void copy_arrays(const Array& dst, const Array& src, const Call& call, const char* name = "dst");
 void require_shape(const Array& out, const int64_t* shape, int rank);
-// An operand of a product. Elements that lie at fractions of their size are packed first; no gemm
-// could read them.
+// An operand of an operator. Elements that lie at fractions of their size are packed first; no
+// kernel could read them.
+infinicore::Tensor packed(const Array& array, const char* name, Hold hold);
+// The same of a product, which has at least one dim.
 infinicore::Tensor operand(const Array& array, const char* name, Hold hold);
 nb::object copy(nb::object dst, nb::handle src);
 nb::object matmul(nb::handle a, nb::handle b, nb::object out, double alpha, double beta);
@@ -23,5 +25,6 @@ void bind_pages(nb::module_& module);
 void bind_converting(nb::module_& module);
 void bind_files(nb::module_& module);
 void bind_patterns(nb::module_& module);
+void bind_operators(nb::module_& module);
 
 }  // namespace infini::python

@@ -90,6 +90,7 @@ NB_MODULE(bindings, module) {
   bind_files(module);
   bind_patterns(module);
   bind_reshard(module);
+  bind_operators(module);
   bind_graph(module);
   bind_devices(module);
 }

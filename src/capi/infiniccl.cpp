@@ -1,4 +1,4 @@
-// infiniccl.h: one rank by copies, several by NCCL.
+// infiniccl.h: one rank by copies, several by NCCL (NVIDIA) or MPI (processes on the CPU).
 #include "infiniccl.h"
 
 #include <cstring>
@@ -10,6 +10,7 @@
 #include "capi/boundary.h"
 #include "capi/objects.h"
 #include "runtime/current_device.h"
+#include "runtime/mpi.h"
 #include "runtime/nccl.h"
 #include "runtime/registry.h"
 
@@ -24,7 +25,8 @@ namespace {
 struct Comm {
   Device* device;
   int ranks, rank;
-  NcclComm nccl;  // null: one rank alone
+  NcclComm nccl = nullptr;  // this, the next or, of one rank alone, none
+  std::shared_ptr<MpiComm> mpi = nullptr;
 };
 using Comms = Cells<InfinicclComm, Comm, 0x636f6d6d, Lives::long_>;
 
@@ -62,11 +64,18 @@ void copy(const Comm& comm, void* recv, const void* send, size_t bytes, void* st
       comm.device->kind() == INFINI_DEVICE_CPU ? INFINIRT_MEMCPY_H2H : INFINIRT_MEMCPY_D2D, stream);
 }
 
-// What every collective does: checks, then one rank's copy or NCCL's call.
-template <class ByNccl>
+// MPI works on the host, when everything on the stream before it is done.
+template <class ByMpi>
+void by_host(const Comm& comm, void* stream, const ByMpi& by_mpi) {
+  comm.device->synchronize_stream(stream);
+  by_mpi(*comm.mpi);
+}
+
+// What every collective does: checks, then one rank's copy, NCCL's call or MPI's.
+template <class ByNccl, class ByMpi>
 infiniStatus_t collective(infinicclComm_t handle, const void* send, void* recv, size_t count,
                           infiniDtype_t dtype, void* stream, const char* name,
-                          const ByNccl& by_nccl) {
+                          const ByNccl& by_nccl, const ByMpi& by_mpi) {
   return at_boundary([&] {
     const auto comm = Comms::pin(handle, "comm");
     const size_t bytes = bytes_of(count, dtype);
@@ -74,6 +83,7 @@ infiniStatus_t collective(infinicclComm_t handle, const void* send, void* recv, 
       require_pointer(send, "send");
       require_pointer(recv, "recv");
     }
+    if (comm->mpi) return by_host(*comm, stream, by_mpi);
     if (comm->nccl == nullptr) return copy(*comm, recv, send, bytes, stream);
     comm->device->make_current();
     check_nccl(by_nccl(*comm, nccl_dtype(dtype)), name);
@@ -106,7 +116,7 @@ infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t*
     std::vector<NcclComm> made(static_cast<size_t>(ndevice), nullptr);
     if (ndevice > 1) {
       require(device_type == INFINI_DEVICE_NVIDIA, INFINI_STATUS_NOT_IMPLEMENTED,
-              "several ranks are NCCL's, on NVIDIA alone; ndevice is ", ndevice);
+              "several devices of one process are NCCL's, on NVIDIA alone; ndevice is ", ndevice);
       check_nccl(nccl().comm_init_all(made.data(), ndevice, device_ids), "ncclCommInitAll");
     }
     for (int i = 0; i < ndevice; ++i)
@@ -135,9 +145,13 @@ infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicc
             " of ", nranks);
     Device& device = current_device();
     NcclComm made = nullptr;
+    if (nranks > 1 && device.kind() == INFINI_DEVICE_CPU) {
+      *comm = make_comm({&device, nranks, rank, nullptr, MpiComm::join(nranks, rank)});
+      return;
+    }
     if (nranks > 1) {
       require(device.kind() == INFINI_DEVICE_NVIDIA, INFINI_STATUS_NOT_IMPLEMENTED,
-              "several ranks are NCCL's, on NVIDIA alone; nranks is ", nranks);
+              "several ranks are NCCL's on NVIDIA and MPI's on the CPU; nranks is ", nranks);
       NcclUniqueId given;
       std::memcpy(&given, &id, sizeof given);
       device.make_current();
@@ -169,11 +183,16 @@ infiniStatus_t infinicclGroupEnd(infinicclComm_t comm) {
 infiniStatus_t infinicclAllReduce(void* send, void* recv, size_t count, infiniDtype_t dtype,
                                   infinicclReduceOp_t op, infinicclComm_t comm,
                                   infinirtStream_t stream) {
-  return collective(comm, send, recv, count, dtype, stream, "ncclAllReduce",
-                    [&](const Comm& c, int type) {
-                      require_op(op);
-                      return nccl().all_reduce(send, recv, count, type, op, c.nccl, stream);
-                    });
+  return collective(
+      comm, send, recv, count, dtype, stream, "ncclAllReduce",
+      [&](const Comm& c, int type) {
+        require_op(op);
+        return nccl().all_reduce(send, recv, count, type, op, c.nccl, stream);
+      },
+      [&](MpiComm& mpi) {
+        require_op(op);
+        mpi.all_reduce(send, recv, count, dtype, static_cast<MpiReduce>(op));
+      });
 }
 
 infiniStatus_t infinicclBroadcast(const void* send, void* recv, size_t count, infiniDtype_t dtype,
@@ -183,10 +202,12 @@ infiniStatus_t infinicclBroadcast(const void* send, void* recv, size_t count, in
     require_peer(*c, root, "root", true);
   });
   if (status != INFINI_STATUS_SUCCESS) return status;
-  return collective(comm, send != nullptr ? send : recv, recv, count, dtype, stream,
-                    "ncclBroadcast", [&](const Comm& c, int type) {
-                      return nccl().broadcast(send, recv, count, type, root, c.nccl, stream);
-                    });
+  return collective(
+      comm, send != nullptr ? send : recv, recv, count, dtype, stream, "ncclBroadcast",
+      [&](const Comm& c, int type) {
+        return nccl().broadcast(send, recv, count, type, root, c.nccl, stream);
+      },
+      [&](MpiComm& mpi) { mpi.broadcast(send, recv, bytes_of(count, dtype), root); });
 }
 
 infiniStatus_t infinicclSend(const void* send, size_t count, infiniDtype_t dtype, int peer,
@@ -194,7 +215,9 @@ infiniStatus_t infinicclSend(const void* send, size_t count, infiniDtype_t dtype
   return at_boundary([&] {
     const auto c = Comms::pin(comm, "comm");
     require_peer(*c, peer, "peer", false);
-    if (bytes_of(count, dtype) > 0) require_pointer(send, "send");
+    const size_t bytes = bytes_of(count, dtype);
+    if (bytes > 0) require_pointer(send, "send");
+    if (c->mpi) return by_host(*c, stream, [&](MpiComm& mpi) { mpi.send(send, bytes, peer); });
     c->device->make_current();
     check_nccl(nccl().send(send, count, nccl_dtype(dtype), peer, c->nccl, stream), "ncclSend");
   });
@@ -205,7 +228,9 @@ infiniStatus_t infinicclRecv(void* recv, size_t count, infiniDtype_t dtype, int 
   return at_boundary([&] {
     const auto c = Comms::pin(comm, "comm");
     require_peer(*c, peer, "peer", false);
-    if (bytes_of(count, dtype) > 0) require_pointer(recv, "recv");
+    const size_t bytes = bytes_of(count, dtype);
+    if (bytes > 0) require_pointer(recv, "recv");
+    if (c->mpi) return by_host(*c, stream, [&](MpiComm& mpi) { mpi.receive(recv, bytes, peer); });
     c->device->make_current();
     check_nccl(nccl().recv(recv, count, nccl_dtype(dtype), peer, c->nccl, stream), "ncclRecv");
   });
@@ -213,10 +238,16 @@ infiniStatus_t infinicclRecv(void* recv, size_t count, infiniDtype_t dtype, int 
 
 infiniStatus_t infinicclAllGather(void* send, void* recv, size_t send_count, infiniDtype_t dtype,
                                   infinicclComm_t comm, infinirtStream_t stream) {
-  return collective(comm, send, recv, send_count, dtype, stream, "ncclAllGather",
-                    [&](const Comm& c, int type) {
-                      return nccl().all_gather(send, recv, send_count, type, c.nccl, stream);
-                    });
+  return collective(
+      comm, send, recv, send_count, dtype, stream, "ncclAllGather",
+      [&](const Comm& c, int type) {
+        return nccl().all_gather(send, recv, send_count, type, c.nccl, stream);
+      },
+      [&](MpiComm& mpi) {
+        const std::vector<size_t> bytes(static_cast<size_t>(mpi.ranks()),
+                                        bytes_of(send_count, dtype));
+        mpi.all_gather(send, recv, bytes.data());
+      });
 }
 
 infiniStatus_t infinicclAllGatherV(void* send, void* recv, const size_t* recv_counts, int nranks,
@@ -225,29 +256,40 @@ infiniStatus_t infinicclAllGatherV(void* send, void* recv, const size_t* recv_co
   const infiniStatus_t status = at_boundary(
       [&] { require_counts(*Comms::pin(comm, "comm"), recv_counts, nranks, "recv_counts"); });
   if (status != INFINI_STATUS_SUCCESS) return status;
-  return collective(comm, send, recv, recv_counts[0], dtype, stream, "AllGatherV",
-                    [&](const Comm& c, int type) {
-                      check_nccl(nccl().group_start(), "ncclGroupStart");
-                      auto* to = static_cast<char*>(recv);
-                      int failed = 0;
-                      for (int r = 0; r < nranks; to += bytes_of(recv_counts[r], dtype), ++r)
-                        if (failed == 0)
-                          failed = nccl().broadcast(r == c.rank ? send : to, to, recv_counts[r],
-                                                    type, r, c.nccl, stream);
-                      const int ended = nccl().group_end();
-                      return failed != 0 ? failed : ended;
-                    });
+  return collective(
+      comm, send, recv, recv_counts[0], dtype, stream, "AllGatherV",
+      [&](const Comm& c, int type) {
+        check_nccl(nccl().group_start(), "ncclGroupStart");
+        auto* to = static_cast<char*>(recv);
+        int failed = 0;
+        for (int r = 0; r < nranks; to += bytes_of(recv_counts[r], dtype), ++r)
+          if (failed == 0)
+            failed = nccl().broadcast(r == c.rank ? send : to, to, recv_counts[r], type, r, c.nccl,
+                                      stream);
+        const int ended = nccl().group_end();
+        return failed != 0 ? failed : ended;
+      },
+      [&](MpiComm& mpi) {
+        std::vector<size_t> bytes;
+        for (int r = 0; r < nranks; ++r) bytes.push_back(bytes_of(recv_counts[r], dtype));
+        mpi.all_gather(send, recv, bytes.data());
+      });
 }
 
 infiniStatus_t infinicclReduceScatter(void* send, void* recv, size_t recv_count,
                                       infiniDtype_t dtype, infinicclReduceOp_t op,
                                       infinicclComm_t comm, infinirtStream_t stream) {
-  return collective(comm, send, recv, recv_count, dtype, stream, "ncclReduceScatter",
-                    [&](const Comm& c, int type) {
-                      require_op(op);
-                      return nccl().reduce_scatter(send, recv, recv_count, type, op, c.nccl,
-                                                   stream);
-                    });
+  return collective(
+      comm, send, recv, recv_count, dtype, stream, "ncclReduceScatter",
+      [&](const Comm& c, int type) {
+        require_op(op);
+        return nccl().reduce_scatter(send, recv, recv_count, type, op, c.nccl, stream);
+      },
+      [&](MpiComm& mpi) {
+        require_op(op);
+        const std::vector<size_t> counts(static_cast<size_t>(mpi.ranks()), recv_count);
+        mpi.reduce_scatter(send, recv, counts.data(), dtype, static_cast<MpiReduce>(op));
+      });
 }
 
 infiniStatus_t infinicclReduceScatterV(void* send, void* recv, const size_t* send_counts,
@@ -256,17 +298,21 @@ infiniStatus_t infinicclReduceScatterV(void* send, void* recv, const size_t* sen
   const infiniStatus_t status = at_boundary(
       [&] { require_counts(*Comms::pin(comm, "comm"), send_counts, nranks, "send_counts"); });
   if (status != INFINI_STATUS_SUCCESS) return status;
-  return collective(comm, send, recv, send_counts[0], dtype, stream, "ReduceScatterV",
-                    [&](const Comm& c, int type) {
-                      require_op(op);
-                      check_nccl(nccl().group_start(), "ncclGroupStart");
-                      const auto* from = static_cast<const char*>(send);
-                      int failed = 0;
-                      for (int r = 0; r < nranks; from += bytes_of(send_counts[r], dtype), ++r)
-                        if (failed == 0)
-                          failed = nccl().reduce(from, recv, send_counts[r], type, op, r, c.nccl,
-                                                 stream);
-                      const int ended = nccl().group_end();
-                      return failed != 0 ? failed : ended;
-                    });
+  return collective(
+      comm, send, recv, send_counts[0], dtype, stream, "ReduceScatterV",
+      [&](const Comm& c, int type) {
+        require_op(op);
+        check_nccl(nccl().group_start(), "ncclGroupStart");
+        const auto* from = static_cast<const char*>(send);
+        int failed = 0;
+        for (int r = 0; r < nranks; from += bytes_of(send_counts[r], dtype), ++r)
+          if (failed == 0)
+            failed = nccl().reduce(from, recv, send_counts[r], type, op, r, c.nccl, stream);
+        const int ended = nccl().group_end();
+        return failed != 0 ? failed : ended;
+      },
+      [&](MpiComm& mpi) {
+        require_op(op);
+        mpi.reduce_scatter(send, recv, send_counts, dtype, static_cast<MpiReduce>(op));
+      });
 }

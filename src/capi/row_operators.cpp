@@ -63,6 +63,15 @@ infiniStatus_t destroy_operator(Function function, InfiniopDescriptor* desc) {
   });
 }
 
+infiniStatus_t with_operator(InfiniopDescriptor* desc,
+                             const std::function<void(const Operator&)>& body) {
+  return at_boundary([&] { body(*OperatorCells::pin(desc, "desc")); });
+}
+
+infiniStatus_t destroy_any_operator(InfiniopDescriptor* desc) {
+  return destroy_unless_null(desc, [&] { cells().destroy(desc, "desc"); });
+}
+
 OperatorRun make_run(void* workspace, void* stream, std::initializer_list<const void*> operands) {
   OperatorRun run{workspace, {}, nullptr, stream};
   int i = 0;

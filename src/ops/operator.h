@@ -26,10 +26,11 @@ class Operator {
   const OperatorPlan& plan() const { return *plan_; }
   // Null when there is nothing to compute.
   const OperatorKernel* kernel() const { return kernel_.get(); }
+  // Throws when an operand is null, or shares memory with the result without being it.
+  void require_operands(const OperatorRun& run) const;
 
  private:
   void run_untold(const OperatorRun& run, size_t workspace_size) const;
-  void require_operands(const OperatorRun& run) const;
   void require_apart(const OperatorRun& run, int operand) const;
   bool same_places(int operand) const;
 

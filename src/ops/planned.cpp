@@ -131,6 +131,15 @@ Planned planned(const Gemm& op) {
   return planned;
 }
 
+Planned planned(const Operator& op) {
+  Planned planned;
+  const OperatorPlan& plan = op.plan();
+  planned.picture = to_string(plan) + "\n\n";
+  take_choice(op, planned);
+  planned.json.add("rows", row_count(plan)).add("length", plan.length);
+  return planned;
+}
+
 std::string choice_lines(const Planned& planned) {
   if (planned.candidate.empty()) return "";
   const std::string words = kernel_words(planned.candidate);

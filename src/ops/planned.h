@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "contract/choice.h"
 #include "ops/gemm.h"
+#include "ops/operator.h"
 #include "ops/rearrange.h"
 
 namespace infini {
@@ -23,6 +24,7 @@ struct Planned {
 // Asks every candidate again: some microseconds.
 Planned planned(const Rearrange& op);
 Planned planned(const Gemm& op);
+Planned planned(const Operator& op);
 
 // The kernel, what it expects and the next best; empty when there is nothing to do. Lines, each ended.
 std::string choice_lines(const Planned& planned);

@@ -2,7 +2,6 @@
 #include "plan/operator_plan.h"
 
 #include <algorithm>
-#include <cstring>
 #include <sstream>
 
 #include "base/checked.h"
@@ -12,23 +11,6 @@
 
 namespace infini {
 namespace {
-
-constexpr FunctionFacts table[function_count] = {
-    {"add", 3, true, {"c", "a", "b"}},
-    {"sub", 3, true, {"c", "a", "b"}},
-    {"mul", 3, true, {"c", "a", "b"}},
-    {"swiglu", 3, true, {"c", "a", "b"}},
-    {"silu", 2, true, {"y", "x"}},
-    {"gelu", 2, true, {"y", "x"}},
-    {"relu", 2, true, {"y", "x"}},
-    {"sigmoid", 2, true, {"y", "x"}},
-    {"cast", 2, true, {"y", "x"}},
-    {"rms_norm", 3, false, {"y", "x", "w"}},
-    {"causal_softmax", 2, false, {"y", "x"}},
-    {"rope", 5, false, {"y", "x", "pos_ids", "sin_table", "cos_table"}},
-    {"random_sample", 2, false, {"result", "probs"}},
-    {"convert", 4, true, {"y", "x", "scale", "shift"}},
-};
 
 bool is_float(infiniDtype_t d) {
   return d == INFINI_DTYPE_F16 || d == INFINI_DTYPE_BF16 || d == INFINI_DTYPE_F32 ||
@@ -40,13 +22,10 @@ bool is_castable(infiniDtype_t d) {
 }
 
 bool takes(Function function, infiniDtype_t dtype) {
-  switch (function) {
-    case Function::cast: return is_castable(dtype);
-    case Function::add:
-    case Function::sub:
-    case Function::mul: return is_float(dtype) || is_integer(dtype);
-    default: return is_float(dtype);
-  }
+  const Takes types = facts_of(function).takes;
+  return types == Takes::anything  ? is_castable(dtype)
+         : types == Takes::numbers ? is_float(dtype) || is_integer(dtype)
+                                   : is_float(dtype);
 }
 
 void require_dtype(const OperatorPlan& plan, int operand, bool fine, const char* expected) {
@@ -154,11 +133,14 @@ int64_t last_step(const Layout& layout) {
 
 }  // namespace
 
-const FunctionFacts& facts_of(Function function) { return table[static_cast<int>(function)]; }
-
-int function_from_name(const char* name) {
+int function_from_name(std::string_view name) {
+  const auto plain = [](std::string_view text) {
+    std::string letters(text);
+    std::erase(letters, '_');
+    return letters;
+  };
   int i = 0;
-  while (i < function_count && std::strcmp(table[i].name, name) != 0) ++i;
+  while (i < named_count && plain(functions[i].name) != plain(name)) ++i;
   return i;
 }
 
@@ -321,6 +303,20 @@ OperatorPlan make_random_sample_plan(const Layout& result, const Layout& logits)
                                 {result.strides[0] * dtype_bytes(result.dtype),
                                  logits.strides[0] * dtype_bytes(logits.dtype)}};
   return plan;
+}
+
+OperatorPlan make_operator_plan(Function function, const Layout* const* layouts,
+                                const OperatorOptions& options) {
+  switch (function) {
+    case Function::rms_norm:
+      return make_rms_norm_plan(*layouts[0], *layouts[1], *layouts[2], options.epsilon);
+    case Function::causal_softmax: return make_causal_softmax_plan(*layouts[0], *layouts[1]);
+    case Function::rope:
+      return make_rope_plan(*layouts[0], *layouts[1], *layouts[2], *layouts[3], *layouts[4],
+                            options.neox);
+    case Function::random_sample: return make_random_sample_plan(*layouts[0], *layouts[1]);
+    default: return make_map_plan(function, *layouts[0], layouts + 1);
+  }
 }
 
 std::string to_string(const OperatorPlan& plan) {

@@ -8,42 +8,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "plan/functions.h"
 #include "plan/layout.h"
 
 namespace infini {
 
-enum class Function : int32_t {
-  // elementwise
-  add,
-  sub,
-  mul,
-  swiglu,  // a·b·sigmoid(b)
-  silu,
-  gelu,  // by the error function
-  relu,
-  sigmoid,
-  cast,
-  // row by row
-  rms_norm,
-  causal_softmax,
-  rope,
-  random_sample,
-  convert,  // elementwise: round(scale·x + shift) in another format, see plan/convert_plan.h
-};
-constexpr int function_count = 14;
-constexpr int max_operands = 5;
-
-// A row of the table of operators.
-struct FunctionFacts {
-  const char* name;  // "add", "rms_norm"
-  int operands;      // with the one that is written
-  bool elementwise;
-  const char* names[max_operands];  // of the operands, for messages
-};
-const FunctionFacts& facts_of(Function function);
-// Law: function_from_name(facts_of(f).name) is f; function_count when there is none.
-int function_from_name(const char* name);
+// Law: function_from_name(facts_of(f).name) is f; named_count when there is none. Underscores may be left out.
+int function_from_name(std::string_view name);
 
 struct OperatorLoop {
   int64_t extent;
@@ -76,6 +49,16 @@ struct OperatorPlan {
   int64_t table_rows = 0, table_steps[2] = {};  // of sin and cos
   Conversion conversion;
 };
+
+// What an operator needs besides its operands.
+struct OperatorOptions {
+  float epsilon = 1e-6f;  // rms_norm
+  bool neox = false;      // rope: pairs i and i + dh/2, else 2i and 2i + 1
+};
+
+// Any operator of the table; `layouts` are its operands', that which is written first.
+OperatorPlan make_operator_plan(Function function, const Layout* const* layouts,
+                                const OperatorOptions& options);
 
 // The number of rows: the product of the extents.
 int64_t row_count(const OperatorPlan& plan);

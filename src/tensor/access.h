@@ -13,11 +13,13 @@ struct TensorAccess {
                      std::byte* data);
   // Throws NULL_POINTER when `tensor` is none.
   static TensorImpl& impl(const Tensor& tensor, const char* argument) {
-    if (!tensor.impl_) [[unlikely]]
+    if (!tensor.impl_ || !tensor.impl_->memory_) [[unlikely]]
       fail_undefined(argument);
     return *tensor.impl_;
   }
   static Tensor self(const TensorImpl& impl) {
+    if (!impl.memory_) [[unlikely]]
+      fail_undefined("this tensor");
     return Tensor(std::const_pointer_cast<TensorImpl>(impl.shared_from_this()));
   }
   // How many handles there are of this tensor.

@@ -15,6 +15,26 @@ Memory::Memory(void* data, std::size_t size, Device device, Deleter deleter)
       place_(&detail::place_of(device)),
       deleter_(std::move(deleter)) {}
 
+Memory::Memory(std::byte* data, std::size_t size, Device device,
+               std::function<void(std::byte*)> deleter, bool pin_memory)
+    : Memory(data, size, device, Deleter{}) {
+  pinned_ = pin_memory;
+  if (deleter)
+    deleter_ = [given = std::move(deleter)](void* p) { given(static_cast<std::byte*>(p)); };
+}
+
+Memory::Memory(const std::shared_ptr<Memory>& origin)
+    : data_(origin->data_),
+      size_(origin->size_),
+      place_(origin->place_),
+      pinned_(origin->is_pinned()),
+      borrowed_(true),
+      origin_(origin) {}
+
+std::shared_ptr<Memory> Memory::origin(const std::shared_ptr<Memory>& memory) {
+  return memory && memory->borrowed_ ? origin(memory->origin_.lock()) : memory;
+}
+
 Memory::Memory(infini::Place& place, infini::MemoryPool& pool, std::size_t size, void* stream)
     : data_(static_cast<std::byte*>(pool.allocate(size, stream))),
       size_(size),
@@ -40,7 +60,7 @@ Device Memory::device() const {
 }
 
 bool Memory::is_pinned() const {
-  return pool_ != nullptr && pool_->kind() == infini::MemoryPool::Kind::pinned_host;
+  return pinned_ || (pool_ != nullptr && pool_->kind() == infini::MemoryPool::Kind::pinned_host);
 }
 
 namespace detail {

@@ -47,11 +47,14 @@ OpCacheStats opCacheStats() {
   return detail::at_edge([&] {
     const detail::ThreadState& thread = detail::this_thread();
     OpCacheStats sum = thread.rearranges.stats();
-    const OpCacheStats gemms = thread.gemms.stats();
-    sum.hits += gemms.hits;
-    sum.misses += gemms.misses;
-    sum.evictions += gemms.evictions;
-    sum.entries += gemms.entries;
+    const auto add = [&](const OpCacheStats& own) {
+      sum.hits += own.hits;
+      sum.misses += own.misses;
+      sum.evictions += own.evictions;
+      sum.entries += own.entries;
+    };
+    add(thread.gemms.stats());
+    for (const auto& cache : thread.operators) add(cache.stats());
     return sum;
   });
 }
@@ -63,6 +66,7 @@ std::size_t opCacheCapacity() { return detail::op_cache_capacity(); }
 void clearOpCache() {
   detail::this_thread().rearranges.clear();
   detail::this_thread().gemms.clear();
+  for (auto& cache : detail::this_thread().operators) cache.clear();
   detail::this_thread().patterns.clear();
 }
 

@@ -137,6 +137,30 @@ TensorImpl::TensorImpl(Shape shape, Strides strides, DataType dtype, std::shared
   numel_ = static_cast<Size>(infini::element_count(layout));
 }
 
+TensorImpl::TensorImpl(const Shape& shape, DataType dtype)
+    : TensorImpl(shape, strides_of(checked_layout(shape, nullptr, dtype)), dtype, nullptr,
+                 nullptr) {}
+TensorImpl::TensorImpl(const Shape& shape, const Strides& strides, DataType dtype)
+    : TensorImpl(shape, strides_of(checked_layout(shape, &strides, dtype)), dtype, nullptr,
+                 nullptr) {}
+
+Tensor TensorImpl::to_blob_() const {
+  return detail::at_edge([&] {
+    detail::TensorAccess::self(*this);  // it has memory
+    return detail::TensorAccess::make(shape_, strides_, dtype_, std::make_shared<Memory>(memory_),
+                                      data_);
+  });
+}
+
+Tensor TensorImpl::resume_from_blob_() const {
+  return detail::at_edge([&] {
+    auto memory = Memory::origin(memory_);
+    require(memory != nullptr, INFINI_STATUS_BAD_PARAM,
+            "the memory that this tensor was borrowed from is gone");
+    return detail::TensorAccess::make(shape_, strides_, dtype_, std::move(memory), data_);
+  });
+}
+
 TensorImpl::~TensorImpl() { delete desc_.load(std::memory_order_acquire); }
 
 Size TensorImpl::size(Size dim) const {
@@ -186,7 +210,7 @@ Tensor TensorAccess::make(Shape shape, Strides strides, DataType dtype,
 }
 
 void TensorAccess::fail_undefined(const char* argument) {
-  infini::fail(INFINI_STATUS_NULL_POINTER, argument, " is a Tensor() without content");
+  infini::fail(INFINI_STATUS_NULL_POINTER, argument, " is a Tensor() without content or memory");
 }
 
 void fail_undefined_tensor() {

@@ -8,6 +8,7 @@
 
 #include "infinicore/graph/graph.hpp"
 #include "ops/gemm.h"
+#include "ops/operator.h"
 #include "ops/rearrange.h"
 #include "runtime/place.h"
 #include "tensor/cache/op_cache.h"
@@ -33,6 +34,7 @@ struct ThreadState {
   std::unique_ptr<Recording> recording;  // null: operators run at once
   OpCache<infini::Rearrange> rearranges;
   OpCache<infini::Gemm> gemms;
+  OpCache<infini::Operator> operators[infini::function_count];
   PatternCache patterns;
 };
 

@@ -46,12 +46,55 @@ class INFINI_EXPORT GraphOperator {
   virtual void run() const = 0;
   // One line for people.
   virtual std::string describe() const;
+  // Whether run() only puts work on this thread's streams, so that a device may capture it. What a client says here is
+  // kept for clients that ask; operators of their own run between the captured launches either way.
+  virtual bool is_device_graph_capture_safe() const { return step() != nullptr; }
   // The library's own operators: what a graph needs to capture and to rebind them.
   virtual detail::Step* step() const { return nullptr; }
 };
+
+// An operator of a client's own that is made of three functions for each kind of device: plan, run and cleanup. See
+// ops/common/op.hpp.
+class INFINI_EXPORT DispatchableGraphOperator : public GraphOperator {
+ public:
+  ~DispatchableGraphOperator() override;
+  DispatchableGraphOperator(const DispatchableGraphOperator&) = delete;
+  DispatchableGraphOperator& operator=(const DispatchableGraphOperator&) = delete;
+  void run() const override;
+
+ protected:
+  // Runs what was planned.
+  using run_schema = void (*)(void* planned);
+  // Destroys what was planned.
+  using cleanup_schema = void (*)(void** planned);
+
+  DispatchableGraphOperator() = default;
+  // Looks the functions up and plans.
+  template <class Plans, class Runs, class Cleanups, class... Arguments>
+  void dispatch(const Plans& plans, const Runs& runs, const Cleanups& cleanups, Device::Type type,
+                Arguments&&... arguments) {
+    const auto plan = plans.lookup(type);
+    runner_ = runs.lookup(type);
+    deleter_ = cleanups.lookup(type);
+    if (plan == nullptr || runner_ == nullptr) fail_unregistered(type);
+    planned_meta_ = plan(std::forward<Arguments>(arguments)...);
+  }
+
+  // What the plan function made.
+  void* planned_meta_ = nullptr;
+  // What runs it.
+  run_schema runner_ = nullptr;
+  // What destroys it; null: nothing does.
+  cleanup_schema deleter_ = nullptr;
+
+ private:
+  [[noreturn]] static void fail_unregistered(Device::Type type);
+};
+
 // Recorded work, to be run as often as wanted.
 class INFINI_EXPORT Graph {
  public:
+  Graph();  // does nothing
   // Made by context::stopGraphRecording().
   explicit Graph(std::unique_ptr<detail::Recording> recording);
   ~Graph();

@@ -1,6 +1,7 @@
 // infinicore/ops/gemm.hpp: c = alpha·a·b + beta·c, batched, any strides.
 #pragma once
 
+#include "../context/context.hpp"
 #include "../graph/graph.hpp"
 
 namespace infinicore::op {

@@ -1,6 +1,7 @@
 // infinicore/ops/matmul.hpp: matrix products over any number of batch dims, as in NumPy.
 #pragma once
 
+#include "../context/context.hpp"
 #include "../tensor.hpp"
 
 namespace infinicore::op {

@@ -1,6 +1,7 @@
 // infinicore/ops/rearrange.hpp: copies between layouts.
 #pragma once
 
+#include "../context/context.hpp"
 #include "../graph/graph.hpp"
 
 namespace infinicore::op {

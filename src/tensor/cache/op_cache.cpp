@@ -11,12 +11,12 @@ std::atomic<size_t> capacity{100};
 
 }  // namespace
 
-Problem::Problem(infini::Place& where, uint64_t chosen,
-                 std::initializer_list<const TensorImpl*> tensors)
-    : place(&where), options(chosen), count(static_cast<int>(tensors.size())), hash(chosen) {
-  std::copy(tensors.begin(), tensors.end(), operands);
-  for (const TensorImpl* tensor : tensors)
-    hash = (hash * 0x9e3779b97f4a7c15u) ^ TensorAccess::layout_hash(*tensor);
+Problem::Problem(infini::Place& where, uint64_t chosen, const TensorImpl* const* tensors,
+                 size_t number)
+    : place(&where), options(chosen), count(static_cast<int>(number)), hash(chosen) {
+  std::copy_n(tensors, number, operands);
+  for (int i = 0; i < count; ++i)
+    hash = (hash * 0x9e3779b97f4a7c15u) ^ TensorAccess::layout_hash(*operands[i]);
 }
 
 ProblemKey::ProblemKey(const Problem& problem) : hash_(problem.hash), options_(problem.options) {

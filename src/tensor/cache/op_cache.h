@@ -13,17 +13,20 @@
 #include <vector>
 
 #include "infinicore/context/context.hpp"
+#include "plan/functions.h"
 #include "tensor/access.h"
 
 namespace infinicore::detail {
 
 // What an operator is to be prepared for; lives as long as a call.
 struct Problem {
-  Problem(infini::Place& place, uint64_t options, std::initializer_list<const TensorImpl*> tensors);
+  Problem(infini::Place& place, uint64_t options, std::initializer_list<const TensorImpl*> tensors)
+      : Problem(place, options, tensors.begin(), tensors.size()) {}
+  Problem(infini::Place& place, uint64_t options, const TensorImpl* const* tensors, size_t count);
 
   infini::Place* place;
   uint64_t options;
-  const TensorImpl* operands[3];
+  const TensorImpl* operands[infini::max_operands];
   int count;
   uint64_t hash;
 };

@@ -19,6 +19,20 @@ using namespace detail;
 GraphOperator::~GraphOperator() = default;
 std::string GraphOperator::describe() const { return "an operator of the client's own"; }
 
+DispatchableGraphOperator::~DispatchableGraphOperator() {
+  try {
+    if (planned_meta_ != nullptr && deleter_ != nullptr) deleter_(&planned_meta_);
+  } catch (...) {  // the client's own; a destructor has nobody to tell
+  }
+}
+void DispatchableGraphOperator::run() const { runner_(planned_meta_); }
+void DispatchableGraphOperator::fail_unregistered(Device::Type type) {
+  infini::fail(INFINI_STATUS_NOT_IMPLEMENTED,
+               "no plan or run function of this operator is registered for ",
+               Device::toString(type));
+}
+
+Graph::Graph() : impl_(at_edge([] { return std::make_unique<Impl>(Operators{}); })) {}
 Graph::Graph(std::unique_ptr<Recording> recording)
     : impl_(at_edge([&] { return std::make_unique<Impl>(std::move(recording->operators)); })) {}
 Graph::~Graph() = default;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "infinicore/graph/graph.hpp"
+#include "plan/functions.h"
 #include "tensor/access.h"
 
 namespace infinicore::detail {
@@ -66,7 +67,7 @@ class Step {
  private:
   infini::Place* place_;
   std::vector<Tensor> operands_;  // destination first; kept alive
-  std::byte* data_[4] = {};
+  std::byte* data_[infini::max_operands] = {};
   std::shared_ptr<Memory> workspace_;
 };
 

@@ -4,6 +4,7 @@
 #include "ops/gemm.h"
 #include "tensor/edge.h"
 #include "tensor/graph/step.h"
+#include "tensor/op/workspace.h"
 #include "tensor/thread_state.h"
 
 namespace infinicore::op {
@@ -20,26 +21,6 @@ Prepared prepare(ThreadState& thread, infini::Place& place, const TensorImpl& c,
                                                 layout_of(b));
   });
 }
-
-// Workspace for one run: back in the pool as soon as the run is submitted, for later work only.
-class Workspace {
- public:
-  Workspace(infini::MemoryPool& pool, size_t bytes, void* stream)
-      : pool_(pool), bytes_(bytes), stream_(stream) {
-    if (bytes > 0) data_ = pool.allocate(bytes, stream);
-  }
-  ~Workspace() {
-    if (data_ != nullptr) pool_.free(data_, bytes_, stream_, false);
-  }
-  Workspace(const Workspace&) = delete;
-  void* data() const { return data_; }
-
- private:
-  infini::MemoryPool& pool_;
-  size_t bytes_;
-  void* stream_;
-  void* data_ = nullptr;
-};
 
 void run(const infini::Gemm& gemm, infini::Place& place, void* c, const void* a, const void* b,
          double alpha, double beta, void* stream) {

@@ -35,7 +35,7 @@ class Rows final : public OperatorKernel {
                ? static_cast<size_t>(sample_bytes(plan_.length))
                : 0;
   }
-  const char* candidate() const override { return "rows"; }
+  const char* candidate() const override { return "row_loop"; }
   std::string schedule() const override {
     return std::to_string(row_count(plan_)) + " rows of " + std::to_string(plan_.length) + ", " +
            isa_name(isa()) + ", at most " + std::to_string(threads_) + " threads";

@@ -5,19 +5,18 @@
 #include <cstdint>
 
 #include "backends/cpu/machine/isa.h"
+#include "plan/functions.h"
 
 namespace infini::cpu {
 
 struct LaneKernels {
   using Widen = void (*)(float* out, const void* in, int64_t count);
   using Narrow = void (*)(void* out, const float* in, int64_t count);
-  using Unary = void (*)(float* out, const float* x, int64_t count);
-  using Binary = void (*)(float* out, const float* a, const float* b, int64_t count);
+  using Map = void (*)(float* out, const float* a, const float* b, int64_t count);
 
-  Widen from_f16, from_bf16;  // exact
-  Narrow to_f16, to_bf16;     // rounded to nearest even, NaN stays NaN
-  Binary add, sub, mul, swiglu;
-  Unary silu, gelu, relu, sigmoid;
+  Widen from_f16, from_bf16;    // exact
+  Narrow to_f16, to_bf16;       // rounded to nearest even, NaN stays NaN
+  Map maps[elementwise_count];  // by function; those of one source do not look at b; none for cast
   float (*sum_squares)(const float* x, int64_t count);
   // out = x·factor·w
   void (*scaled)(float* out, const float* x, const float* w, float factor, int64_t count);

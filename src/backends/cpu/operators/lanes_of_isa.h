@@ -67,7 +67,14 @@ inline Floats exponential(Floats x) {
   return x == x ? both : x;
 }
 
-inline Floats logistic(Floats x) { return 1.0f / (1.0f + exponential(-x)); }
+struct LaneMath {
+  using Scalar = float;
+  static Floats exp(Floats x) { return exponential(x); }
+  static Floats erfc(Floats x) {
+    for (int i = 0; i < lanes; ++i) x[i] = static_cast<float>(std::erfc(static_cast<double>(x[i])));
+    return x;
+  }
+};
 
 void from_f16(float* out, const void* in, int64_t count) {
   const auto* from = static_cast<const uint16_t*>(in);
@@ -118,39 +125,22 @@ void to_bf16(void* out, const float* in, int64_t count) {
   });
 }
 
-void add(float* out, const float* a, const float* b, int64_t count) {
-  each(
-      out, count, [](Floats x, Floats y) { return x + y; }, a, b);
+template <Function f>
+void map(float* out, const float* a, [[maybe_unused]] const float* b, int64_t count) {
+  if constexpr (facts_of(f).operands == 3)
+    each(
+        out, count, [](Floats x, Floats y) { return formula<f, LaneMath>(x, y); }, a, b);
+  else
+    each(
+        out, count, [](Floats x) { return formula<f, LaneMath>(x, x); }, a);
 }
-void sub(float* out, const float* a, const float* b, int64_t count) {
-  each(
-      out, count, [](Floats x, Floats y) { return x - y; }, a, b);
-}
-void mul(float* out, const float* a, const float* b, int64_t count) {
-  each(
-      out, count, [](Floats x, Floats y) { return x * y; }, a, b);
-}
-void swiglu(float* out, const float* a, const float* b, int64_t count) {
-  each(
-      out, count, [](Floats x, Floats y) { return x * y * logistic(y); }, a, b);
-}
-void silu(float* out, const float* x, int64_t count) {
-  each(
-      out, count, [](Floats v) { return v * logistic(v); }, x);
-}
-void sigmoid(float* out, const float* x, int64_t count) {
-  each(
-      out, count, [](Floats v) { return logistic(v); }, x);
-}
-void relu(float* out, const float* x, int64_t count) {
-  each(
-      out, count, [](Floats v) { return v < Floats{} ? Floats{} : v; }, x);
-}
-void gelu(float* out, const float* x, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    const double v = x[i];
-    out[i] = static_cast<float>(0.5 * v * std::erfc(-v * 0.70710678118654752));
-  }
+
+// All elementwise functions that compute; what only changes the type has a way of its own.
+template <int i = 0>
+constexpr void take_maps(LaneKernels& kernels) {
+  if constexpr (functions[i].takes != Takes::anything)
+    kernels.maps[i] = map<static_cast<Function>(i)>;
+  if constexpr (i + 1 < elementwise_count) take_maps<i + 1>(kernels);
 }
 
 inline float total(Floats sum) {
@@ -227,9 +217,13 @@ void rotate(float* p, float* q, const float* a, const float* b, const float* sin
   }
 }
 
-constexpr LaneKernels table{from_f16,    from_bf16, to_f16,  to_bf16,      add,   sub,
-                            mul,         swiglu,    silu,    gelu,         relu,  sigmoid,
-                            sum_squares, scaled,    largest, exponentials, rotate};
+constexpr LaneKernels make_table() {
+  LaneKernels all{from_f16,    from_bf16, to_f16,  to_bf16,      {},
+                  sum_squares, scaled,    largest, exponentials, rotate};
+  take_maps(all);
+  return all;
+}
+constexpr LaneKernels table = make_table();
 
 }  // namespace
 }  // namespace infini::cpu

@@ -20,29 +20,28 @@ void store(char* p, T value) {
   std::memcpy(p, &value, sizeof value);
 }
 
-double logistic(double x) { return 1 / (1 + std::exp(-x)); }
-
-double apply(Function function, double a, double b) {
-  switch (function) {
-    case Function::add: return a + b;
-    case Function::sub: return a - b;
-    case Function::mul: return a * b;
-    case Function::swiglu: return a * b * logistic(b);
-    case Function::silu: return a * logistic(a);
-    case Function::gelu: return 0.5 * a * std::erfc(-a * 0.70710678118654752);
-    case Function::relu: return a < 0 ? 0 : a;
-    default: return logistic(a);
-  }
-}
-
-// Integers wrap around: computed without signs.
+struct DoubleMath {
+  using Scalar = double;
+  static constexpr bool integers = false;
+  static double exp(double x) { return std::exp(x); }
+  static double erfc(double x) { return std::erfc(x); }
+};
 template <class T>
-T apply_integer(Function function, T a, T b) {
-  using U = std::make_unsigned_t<std::common_type_t<T, int>>;
-  const U x = static_cast<U>(a), y = static_cast<U>(b);
-  return static_cast<T>(function == Function::add   ? x + y
-                        : function == Function::sub ? x - y
-                                                    : x * y);
+struct IntegerMath {
+  using Scalar = T;
+  static constexpr bool integers = true;
+};
+
+// Integers wrap around: computed without signs, and not in int, which short ones become by themselves.
+template <class T, int operands>
+T computed(Function function, T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return apply<DoubleMath, operands>(function, a, b);
+  } else {
+    using U = std::make_unsigned_t<std::common_type_t<T, int>>;
+    return static_cast<T>(
+        apply<IntegerMath<U>, operands>(function, static_cast<U>(a), static_cast<U>(b)));
+  }
 }
 
 template <class T>
@@ -52,29 +51,10 @@ void run_plainly(const RowWork& work, const RowPlaces& places, int64_t first, in
   char* to = places.at[0] + first * plan.row_steps[0];
   const char *a = places.at[1] + first * plan.row_steps[1],
              *b = places.at[second] + first * plan.row_steps[second];
+  const auto compute = second == 2 ? computed<T, 3> : computed<T, 2>;
   for (int64_t i = 0; i < count; ++i) {
-    if constexpr (std::is_floating_point_v<T>)
-      store(to, apply(plan.function, load<T>(a), load<T>(b)));
-    else
-      store(to, apply_integer(plan.function, load<T>(a), load<T>(b)));
+    store(to, compute(plan.function, load<T>(a), load<T>(b)));
     to += plan.row_steps[0], a += plan.row_steps[1], b += plan.row_steps[second];
-  }
-}
-
-LaneKernels::Binary binary_of(const LaneKernels& lanes, Function function) {
-  switch (function) {
-    case Function::add: return lanes.add;
-    case Function::sub: return lanes.sub;
-    case Function::mul: return lanes.mul;
-    default: return lanes.swiglu;
-  }
-}
-LaneKernels::Unary unary_of(const LaneKernels& lanes, Function function) {
-  switch (function) {
-    case Function::silu: return lanes.silu;
-    case Function::gelu: return lanes.gelu;
-    case Function::relu: return lanes.relu;
-    default: return lanes.sigmoid;
   }
 }
 
@@ -87,11 +67,9 @@ void run_lanes(const RowWork& work, const RowPlaces& places, int64_t first, int6
     const int64_t now = std::min(block_elements, first + count - i);
     char* const at = places.at[0] + i * plan.row_steps[0];
     const float* const x = a.fetch(places.at[1] + i * plan.row_steps[1], now);
-    if (plan.operands == 3)
-      binary_of(work.lanes, plan.function)(to.room(at), x,
-                                           b.fetch(places.at[2] + i * plan.row_steps[2], now), now);
-    else
-      unary_of(work.lanes, plan.function)(to.room(at), x, now);
+    const float* const y =
+        plan.operands == 3 ? b.fetch(places.at[2] + i * plan.row_steps[2], now) : nullptr;
+    work.lanes.maps[static_cast<int>(plan.function)](to.room(at), x, y, now);
     to.put(at, now);
   }
 }

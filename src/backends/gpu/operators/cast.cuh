@@ -99,6 +99,25 @@ __device__ inline void store_rounded(char* p, infiniDtype_t dtype, const Exact& 
   }
 }
 
+// Between f16, bf16 and f32, `count` at once: each is exact as f32.
+template <class To, class From, int count>
+__global__ void __launch_bounds__(operator_threads)
+    cast_floats(const __grid_constant__ RowNest nest, RowPointers base, FastDivisor per_row,
+                uint32_t units) {
+  wait_for_predecessor();
+  for (uint32_t unit = blockIdx.x * operator_threads + threadIdx.x; unit < units;
+       unit += gridDim.x * operator_threads) {
+    const uint32_t row = divide(unit, per_row), first = (unit - row * per_row.divisor) * count;
+    uint32_t index;
+    const auto place = place_operator_row<2>(nest, base, row, index);
+    const auto x = load_pack<From, count>(place.at[1], nest.row_steps[1], first);
+    Pack<To, count> y;
+#pragma unroll
+    for (int i = 0; i < count; ++i) round_to(y.v[i], static_cast<float>(widened(x.v[i])));
+    store_pack(place.at[0], nest.row_steps[0], first, y);
+  }
+}
+
 static __global__ void __launch_bounds__(operator_threads)
     cast_elements(const __grid_constant__ RowNest nest, RowPointers base, FastDivisor per_row,
                   uint32_t units) {

@@ -34,52 +34,45 @@ __device__ void store_pack(char* row, int64_t step, uint32_t first, const Pack<T
   *reinterpret_cast<Pack<T, count>*>(row + first * step) = pack;
 }
 
-template <class Sum>
-__device__ Sum logistic(Sum x) {
-  return Sum(1) / (Sum(1) + exp(-x));
-}
+template <class Number, bool is_integer = false>
+struct DeviceMath {
+  using Scalar = Number;
+  static constexpr bool integers = is_integer;
+  static constexpr Number exp(Number x) { return ::exp(x); }
+  static constexpr Number erfc(Number x) { return ::erfc(x); }
+};
 
-template <class Sum>
-__device__ Sum apply(Function function, Sum a, Sum b) {
-  switch (function) {
-    case Function::add: return a + b;
-    case Function::sub: return a - b;
-    case Function::mul: return a * b;
-    case Function::swiglu: return a * b * logistic(b);
-    case Function::silu: return a * logistic(a);
-    case Function::gelu: return Sum(0.5) * a * erfc(-a * Sum(0.70710678118654752));
-    case Function::relu: return a < Sum(0) ? Sum(0) : a;
-    default: return logistic(a);
-  }
-}
-
-template <class T>
+template <int operands, class T>
 __device__ T computed(Function function, T a, T b) {
-  if constexpr (sizeof(T) > 0) {
-    T result;
-    round_to(result, apply<SumOf<T>>(function, widened(a), widened(b)));
-    return result;
-  }
+  T result;
+  round_to(result, apply<DeviceMath<SumOf<T>>, operands>(function, widened(a), widened(b)));
+  return result;
 }
-// Integers wrap around: computed without signs.
-template <class U>
+// Integers wrap around: computed without signs, and not in int, which short ones become by themselves.
+template <int operands, class U, class Wide>
 __device__ U computed_integer(Function function, U a, U b) {
-  return static_cast<U>(function == Function::add   ? a + b
-                        : function == Function::sub ? a - b
-                                                    : a * b);
+  return static_cast<U>(apply<DeviceMath<Wide, true>, operands>(function, static_cast<Wide>(a),
+                                                                static_cast<Wide>(b)));
 }
-__device__ inline uint8_t computed(Function f, uint8_t a, uint8_t b) {
-  return computed_integer(f, a, b);
+template <int operands>
+__device__ uint8_t computed(Function f, uint8_t a, uint8_t b) {
+  return computed_integer<operands, uint8_t, uint32_t>(f, a, b);
 }
-__device__ inline uint16_t computed(Function f, uint16_t a, uint16_t b) {
-  return computed_integer(f, a, b);
+template <int operands>
+__device__ uint16_t computed(Function f, uint16_t a, uint16_t b) {
+  return computed_integer<operands, uint16_t, uint32_t>(f, a, b);
 }
-__device__ inline uint32_t computed(Function f, uint32_t a, uint32_t b) {
-  return computed_integer(f, a, b);
+template <int operands>
+__device__ uint32_t computed(Function f, uint32_t a, uint32_t b) {
+  return computed_integer<operands, uint32_t, uint32_t>(f, a, b);
 }
-__device__ inline uint64_t computed(Function f, uint64_t a, uint64_t b) {
-  return computed_integer(f, a, b);
+template <int operands>
+__device__ uint64_t computed(Function f, uint64_t a, uint64_t b) {
+  return computed_integer<operands, uint64_t, uint64_t>(f, a, b);
 }
+
+// So many units of each thread are fetched before the first of them is needed.
+constexpr int units_at_once = 4;
 
 // Units of `count` elements: `per_row` of each row.
 template <class T, int count, int operands>
@@ -88,31 +81,53 @@ __global__ void __launch_bounds__(operator_threads)
                  uint32_t units) {
   wait_for_predecessor();
   constexpr int second = operands - 1;
-  for (uint32_t unit = blockIdx.x * operator_threads + threadIdx.x; unit < units;
-       unit += gridDim.x * operator_threads) {
-    const uint32_t row = divide(unit, per_row), first = (unit - row * per_row.divisor) * count;
-    uint32_t index;
-    const auto place = place_operator_row<operands>(nest, base, row, index);
-    const auto a = load_pack<T, count>(place.at[1], nest.row_steps[1], first);
-    const auto b = load_pack<T, count>(place.at[second], nest.row_steps[second], first);
-    Pack<T, count> c;
+  const uint32_t step = gridDim.x * operator_threads;
+  for (uint32_t begin = blockIdx.x * operator_threads + threadIdx.x; begin < units;
+       begin += units_at_once * step) {
+    Pack<T, count> a[units_at_once], b[units_at_once];
+    char* to[units_at_once];
 #pragma unroll
-    for (int i = 0; i < count; ++i) c.v[i] = computed(nest.function, a.v[i], b.v[i]);
-    store_pack(place.at[0], nest.row_steps[0], first, c);
+    for (int k = 0; k < units_at_once; ++k) {
+      const uint32_t unit = begin + static_cast<uint32_t>(k) * step;
+      if (unit >= units) continue;
+      const uint32_t row = divide(unit, per_row), first = (unit - row * per_row.divisor) * count;
+      uint32_t index;
+      const auto place = place_operator_row<operands>(nest, base, row, index);
+      a[k] = load_pack<T, count>(place.at[1], nest.row_steps[1], first);
+      b[k] = load_pack<T, count>(place.at[second], nest.row_steps[second], first);
+      to[k] = place.at[0] + first * nest.row_steps[0];
+    }
+#pragma unroll
+    for (int k = 0; k < units_at_once; ++k) {
+      if (begin + static_cast<uint32_t>(k) * step >= units) continue;
+      Pack<T, count> c;
+#pragma unroll
+      for (int i = 0; i < count; ++i)
+        c.v[i] = computed<operands>(nest.function, a[k].v[i], b[k].v[i]);
+      *reinterpret_cast<Pack<T, count>*>(to[k]) = c;
+    }
   }
 }
 
-// The sum (or the largest) over the block's threads, for all of them.
+// The sum (or the largest) over the block's threads, for all of them, joined in a fixed order: some threads join what
+// many have, then each joins what those few have.
 template <class Sum, class Join>
 __device__ Sum over_block(Sum mine, Join join) {
+  constexpr unsigned few = 16;
   auto* all = reinterpret_cast<Sum*>(shared_memory());
   all[threadIdx.x] = mine;
   __syncthreads();
-  for (unsigned half = operator_threads / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) all[threadIdx.x] = join(all[threadIdx.x], all[threadIdx.x + half]);
-    __syncthreads();
+  if (threadIdx.x < few) {
+    Sum joined = all[threadIdx.x];
+#pragma unroll
+    for (unsigned i = few; i < operator_threads; i += few)
+      joined = join(joined, all[threadIdx.x + i]);
+    all[threadIdx.x] = joined;
   }
-  const Sum result = all[0];
+  __syncthreads();
+  Sum result = all[0];
+#pragma unroll
+  for (unsigned i = 1; i < few; ++i) result = join(result, all[i]);
   __syncthreads();
   return result;
 }
@@ -122,14 +137,52 @@ __device__ SumOf<T> element(const char* row, int64_t step, uint32_t i) {
   return widened(*reinterpret_cast<const T*>(row + i * step));
 }
 
-// body(first element) for this thread's vectors of a row. (Keeping them in registers between the passes costs more than
-// reading them again from the cache: 62 instead of 48 us for 8192 rows of 4096 bf16 on an H200.)
+// body(first element) for this thread's vectors of a row.
 template <int count, class Body>
 __device__ void over_row(uint32_t length, Body body) {
   for (uint32_t i = threadIdx.x * count; i < length; i += operator_threads * count) body(i);
 }
+// body(k, first element) for the first few of them, all unrolled: what is fetched stays in registers.
+constexpr int held_packs = 4;
+template <int count, class Body>
+__device__ void over_held(uint32_t length, Body body) {
+#pragma unroll
+  for (int k = 0; k < held_packs; ++k) {
+    const uint32_t i = (threadIdx.x + static_cast<uint32_t>(k) * operator_threads) * count;
+    if (i < length) body(k, i);
+  }
+}
+template <int count>
+__device__ bool is_held(uint32_t length) {
+  return count > 1 && length <= held_packs * operator_threads * count;
+}
 
-// A block for each row. `count` elements at once where they lie together.
+template <class T, int count>
+__device__ SumOf<T> squares_of(const Pack<T, count>& x) {
+  SumOf<T> sum = 0;
+#pragma unroll
+  for (int k = 0; k < count; ++k) sum += widened(x.v[k]) * widened(x.v[k]);
+  return sum;
+}
+
+template <class T, class W, int count>
+__device__ void store_scaled(const RowNest& nest, const OperatorRow<3>& place, uint32_t i,
+                             const Pack<T, count>& x, SumOf<T> factor) {
+  const auto w = load_pack<W, count>(place.at[2], nest.row_steps[2], i);
+  Pack<T, count> y;
+#pragma unroll
+  for (int k = 0; k < count; ++k)
+    round_to(y.v[k], widened(x.v[k]) * factor * static_cast<SumOf<T>>(widened(w.v[k])));
+  store_pack(place.at[0], nest.row_steps[0], i, y);
+}
+
+template <class Sum>
+__device__ Sum norm_factor(const RowNest& nest, Sum squares) {
+  const Sum sum = over_block(squares, [](Sum a, Sum b) { return a + b; });
+  return Sum(1) / sqrt(sum / static_cast<Sum>(nest.length) + static_cast<Sum>(nest.epsilon));
+}
+
+// A block for each row. `count` elements at once where they lie together; rows of some thousand elements are read once.
 template <class T, class W, int count>
 __global__ void __launch_bounds__(operator_threads)
     norm_rows(const __grid_constant__ RowNest nest, RowPointers base) {
@@ -138,24 +191,25 @@ __global__ void __launch_bounds__(operator_threads)
   for (uint32_t row = blockIdx.x; row < nest.rows; row += gridDim.x) {
     uint32_t index;
     const auto place = place_operator_row<3>(nest, base, row, index);
+    const auto fetch = [&](uint32_t i) {
+      return load_pack<T, count>(place.at[1], nest.row_steps[1], i);
+    };
     Sum squares = 0;
-    over_row<count>(nest.length, [&](uint32_t i) {
-      const auto x = load_pack<T, count>(place.at[1], nest.row_steps[1], i);
-#pragma unroll
-      for (int k = 0; k < count; ++k) squares += widened(x.v[k]) * widened(x.v[k]);
-    });
-    const Sum sum = over_block(squares, [](Sum a, Sum b) { return a + b; });
-    const Sum factor =
-        Sum(1) / sqrt(sum / static_cast<Sum>(nest.length) + static_cast<Sum>(nest.epsilon));
-    over_row<count>(nest.length, [&](uint32_t i) {
-      const auto x = load_pack<T, count>(place.at[1], nest.row_steps[1], i);
-      const auto w = load_pack<W, count>(place.at[2], nest.row_steps[2], i);
-      Pack<T, count> y;
-#pragma unroll
-      for (int k = 0; k < count; ++k)
-        round_to(y.v[k], widened(x.v[k]) * factor * static_cast<Sum>(widened(w.v[k])));
-      store_pack(place.at[0], nest.row_steps[0], i, y);
-    });
+    if (is_held<count>(nest.length)) {
+      Pack<T, count> x[held_packs];
+      over_held<count>(nest.length, [&](int k, uint32_t i) { x[k] = fetch(i); });
+      over_held<count>(nest.length, [&](int k, uint32_t) { squares += squares_of(x[k]); });
+      const Sum factor = norm_factor(nest, squares);
+      over_held<count>(nest.length, [&](int k, uint32_t i) {
+        store_scaled<T, W, count>(nest, place, i, x[k], factor);
+      });
+    } else {
+      over_row<count>(nest.length, [&](uint32_t i) { squares += squares_of(fetch(i)); });
+      const Sum factor = norm_factor(nest, squares);
+      over_row<count>(nest.length, [&](uint32_t i) {
+        store_scaled<T, W, count>(nest, place, i, fetch(i), factor);
+      });
+    }
   }
 }
 
@@ -165,40 +219,88 @@ __device__ Sum larger(Sum a, Sum b) {
   return a != a || a > b ? a : b;
 }
 
+// What a row of softmax is made of: elements as numbers, those that it does not see as -infinity.
+template <class T, int count>
+struct SoftmaxRow {
+  using Sum = SumOf<T>;
+  const RowNest& nest;
+  const OperatorRow<2>& place;
+  uint32_t seen;
+  struct Numbers {
+    Sum v[count];
+  };
+
+  __device__ Numbers fetch(uint32_t i) const {
+    Numbers x;
+    if (i >= seen) {
+#pragma unroll
+      for (int k = 0; k < count; ++k) x.v[k] = -INFINITY;
+      return x;
+    }
+    const auto pack = load_pack<T, count>(place.at[1], nest.row_steps[1], i);
+#pragma unroll
+    for (int k = 0; k < count; ++k) x.v[k] = i + k < seen ? Sum(widened(pack.v[k])) : -INFINITY;
+    return x;
+  }
+  __device__ static Sum most_of(const Numbers& x, Sum most) {
+#pragma unroll
+    for (int k = 0; k < count; ++k) most = larger<Sum>(x.v[k], most);
+    return most;
+  }
+  // They become exponentials; returns their sum.
+  __device__ Sum raise(Numbers& x, uint32_t i, Sum most) const {
+    Sum sum = 0;
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+      x.v[k] = i + k < seen ? exp(x.v[k] - most) : Sum(0);
+      sum += x.v[k];
+    }
+    return sum;
+  }
+  __device__ void store(uint32_t i, const Numbers& x, Sum factor) const {
+    Pack<T, count> y;
+#pragma unroll
+    for (int k = 0; k < count; ++k) round_to(y.v[k], x.v[k] * factor);
+    store_pack(place.at[0], nest.row_steps[0], i, y);
+  }
+};
+
 // `count` elements at once where they lie together; the last ones of what a row sees may be fewer.
 template <class T, int count>
 __global__ void __launch_bounds__(operator_threads)
     softmax_rows(const __grid_constant__ RowNest nest, RowPointers base) {
+  using Row = SoftmaxRow<T, count>;
   using Sum = SumOf<T>;
   wait_for_predecessor();
-  for (uint32_t row = blockIdx.x; row < nest.rows; row += gridDim.x) {
+  const auto largest = [](Sum a, Sum b) { return larger(a, b); };
+  const auto added = [](Sum a, Sum b) { return a + b; };
+  for (uint32_t number = blockIdx.x; number < nest.rows; number += gridDim.x) {
     uint32_t index;
-    const auto place = place_operator_row<2>(nest, base, row, index);
-    const uint32_t seen = nest.length - nest.extents[0].divisor + index + 1;
+    const auto place = place_operator_row<2>(nest, base, number, index);
+    const Row row{nest, place, nest.length - nest.extents[0].divisor + index + 1};
     Sum most = -INFINITY, sum = 0;
-    over_row<count>(seen, [&](uint32_t i) {
-      const auto x = load_pack<T, count>(place.at[1], nest.row_steps[1], i);
-#pragma unroll
-      for (int k = 0; k < count; ++k)
-        if (i + k < seen) most = larger<Sum>(widened(x.v[k]), most);
-    });
-    most = over_block(most, [](Sum a, Sum b) { return larger(a, b); });
-    over_row<count>(seen, [&](uint32_t i) {
-      const auto x = load_pack<T, count>(place.at[1], nest.row_steps[1], i);
-#pragma unroll
-      for (int k = 0; k < count; ++k)
-        if (i + k < seen) sum += exp(widened(x.v[k]) - most);
-    });
-    sum = over_block(sum, [](Sum a, Sum b) { return a + b; });
-    const Sum factor = Sum(1) / sum;
-    over_row<count>(nest.length, [&](uint32_t i) {
-      const auto x = load_pack<T, count>(place.at[1], nest.row_steps[1], i);
-      Pack<T, count> y;
-#pragma unroll
-      for (int k = 0; k < count; ++k)
-        round_to(y.v[k], i + k < seen ? exp(widened(x.v[k]) - most) * factor : Sum(0));
-      store_pack(place.at[0], nest.row_steps[0], i, y);
-    });
+    if (is_held<count>(nest.length)) {
+      typename Row::Numbers x[held_packs];
+      over_held<count>(nest.length, [&](int k, uint32_t i) { x[k] = row.fetch(i); });
+      over_held<count>(nest.length, [&](int k, uint32_t) { most = Row::most_of(x[k], most); });
+      most = over_block(most, largest);
+      over_held<count>(nest.length, [&](int k, uint32_t i) { sum += row.raise(x[k], i, most); });
+      const Sum factor = Sum(1) / over_block(sum, added);
+      over_held<count>(nest.length, [&](int k, uint32_t i) { row.store(i, x[k], factor); });
+    } else {
+      over_row<count>(row.seen, [&](uint32_t i) { most = Row::most_of(row.fetch(i), most); });
+      most = over_block(most, largest);
+      over_row<count>(row.seen, [&](uint32_t i) {
+        auto x = row.fetch(i);
+        sum += row.raise(x, i, most);
+      });
+      const Sum factor = Sum(1) / over_block(sum, added);
+      over_row<count>(nest.length, [&](uint32_t i) {
+        auto x = row.fetch(i);
+        row.raise(x, i, most);
+        row.store(i, x, factor);
+      });
+    }
   }
 }
 

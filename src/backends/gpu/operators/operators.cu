@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t most_units = INT32_MAX;
 constexpr int64_t most_blocks = 1 << 16;  // each takes more than one unit then
+constexpr int64_t many_blocks = 4096;
 constexpr int vector = 16;
 
 template <class Use>
@@ -72,9 +73,34 @@ Kernels convert_kernels(const OperatorPlan& plan) {
   });
 }
 
+bool is_short_float(infiniDtype_t dtype) {
+  return dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16 || dtype == INFINI_DTYPE_F32;
+}
+
+template <class To>
+Kernels cast_kernels(infiniDtype_t from) {
+  constexpr int narrow = vector / (sizeof(To) == 4 ? 4 : 2), wide = vector / 4;
+  const void* const any = kernel_address(cast_elements);
+  switch (from) {
+    case INFINI_DTYPE_F16: return {any, kernel_address(cast_floats<To, Half, narrow>), narrow};
+    case INFINI_DTYPE_BF16: return {any, kernel_address(cast_floats<To, Bfloat, narrow>), narrow};
+    default: return {any, kernel_address(cast_floats<To, float, wide>), wide};
+  }
+}
+
+Kernels kernels_of_cast(const OperatorPlan& plan) {
+  if (!is_short_float(plan.dtypes[0]) || !is_short_float(plan.dtypes[1]))
+    return {kernel_address(cast_elements), nullptr, 1};
+  switch (plan.dtypes[0]) {
+    case INFINI_DTYPE_F16: return cast_kernels<Half>(plan.dtypes[1]);
+    case INFINI_DTYPE_BF16: return cast_kernels<Bfloat>(plan.dtypes[1]);
+    default: return cast_kernels<float>(plan.dtypes[1]);
+  }
+}
+
 Kernels kernels_of(const OperatorPlan& plan) {
   switch (plan.function) {
-    case Function::cast: return {kernel_address(cast_elements), nullptr, 1};
+    case Function::cast: return kernels_of_cast(plan);
     case Function::convert: return convert_kernels(plan);
     case Function::causal_softmax:
       return with_float(plan.dtypes[0], [](auto x) {
@@ -208,7 +234,7 @@ class GpuOperator final : public OperatorKernel {
         numbers_(numbers) {
     std::copy_n(plan.offsets, max_operands, offsets_);
   }
-  const char* candidate() const override { return "rows"; }
+  const char* candidate() const override { return "row_loop"; }
   std::string schedule() const override {
     return std::to_string(split_.nest.rows) + " rows of " + std::to_string(split_.nest.length) +
            (may_be_vectors_ ? ", in vectors of " + std::to_string(kernels_.count) : "");
@@ -295,8 +321,16 @@ class GpuOperator final : public OperatorKernel {
     const FastDivisor per_row = make_fast_divisor(nest.length / count);
     const uint32_t units = nest.rows * per_row.divisor;
     const void* arguments[] = {&nest, &base, &per_row, &units, &numbers_};
-    start(kernel, std::min(ceil_div(int64_t{units}, operator_threads), most_blocks), arguments,
-          stream);
+    start(kernel, blocks_for(units), arguments, stream);
+  }
+
+  // Where there is enough for all processors, each thread of map_elements fetches several units at once.
+  int64_t blocks_for(uint32_t units) const {
+    const int64_t blocks = ceil_div(int64_t{units}, operator_threads);
+    const Function function = split_.nest.function;
+    const bool ahead = function != Function::rope && facts_of(function).takes != Takes::anything;
+    return std::min(ahead && blocks >= many_blocks ? ceil_div(blocks, units_at_once) : blocks,
+                    most_blocks);
   }
 
   void start(const ReadyKernel& kernel, int64_t blocks, const void** arguments,
