@@ -307,7 +307,7 @@ int run_bench(Arguments& arguments) {
   const std::string kind = kind_of(problems[0].text);
   for (const NamedProblem& problem : problems)
     require(regret || kind == kind_of(problem.text), INFINI_STATUS_BAD_PARAM,
-            "a bench has problems of rearrange, of gemm or of other operators, not of two of them");
+            "a bench has problems of rearrange, gemm or other operators: of one kind, not both");
   const bool products = kind == "gemm";
   bench::watch_interrupts();
   std::printf("%s\n", machine_line().c_str());
