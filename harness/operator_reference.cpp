@@ -26,6 +26,7 @@ constexpr Elementwise elementwise[] = {
     {Function::add, [](double a, double b) { return a + b; }, [](double, double) { return 1.0; }},
     {Function::sub, [](double a, double b) { return a - b; }, [](double, double) { return 1.0; }},
     {Function::mul, [](double a, double b) { return a * b; }, [](double, double) { return 1.0; }},
+    {Function::div, [](double a, double b) { return a / b; }, [](double, double) { return 1.0; }},
     {Function::swiglu, [](double a, double b) { return a * b * logistic(b); },
      [](double, double) { return 9.0; }},
     {Function::silu, [](double a, double) { return a * logistic(a); },

@@ -107,6 +107,12 @@ def mul(a: _A, b: Array, *, out: None = None) -> _A:
 @overload
 def mul(a: Array, b: Array, *, out: _Out) -> _Out: ...
 @overload
+def div(a: _A, b: Array, *, out: None = None) -> _A:
+    """c = a / b, elementwise; any strides, repeated as NumPy does. The result is of the first argument's framework, or `out`."""
+
+@overload
+def div(a: Array, b: Array, *, out: _Out) -> _Out: ...
+@overload
 def swiglu(a: _A, b: Array, *, out: None = None) -> _A:
     """c = a * b * sigmoid(b), elementwise; any strides, repeated as NumPy does. The result is of the first argument's framework, or `out`."""
 

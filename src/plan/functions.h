@@ -12,6 +12,7 @@ enum class Function : int32_t {
   add,
   sub,
   mul,
+  div,
   swiglu,
   silu,
   gelu,
@@ -46,6 +47,7 @@ constexpr FunctionFacts functions[] = {
     {"add", "c = a + b", 3, true, Takes::numbers, {"c", "a", "b"}},
     {"sub", "c = a - b", 3, true, Takes::numbers, {"c", "a", "b"}},
     {"mul", "c = a * b", 3, true, Takes::numbers, {"c", "a", "b"}},
+    {"div", "c = a / b", 3, true, Takes::floats, {"c", "a", "b"}},
     {"swiglu", "c = a * b * sigmoid(b)", 3, true, Takes::floats, {"c", "a", "b"}},
     {"silu", "y = x * sigmoid(x)", 2, true, Takes::floats, {"y", "x"}},
     {"gelu", "y = x * normal_cdf(x)", 2, true, Takes::floats, {"y", "x"}},
@@ -98,6 +100,7 @@ constexpr V formula(V a, [[maybe_unused]] V b) {
   if constexpr (f == Function::add) return a + b;
   if constexpr (f == Function::sub) return a - b;
   if constexpr (f == Function::mul) return a * b;
+  if constexpr (f == Function::div) return a / b;
   if constexpr (f == Function::swiglu) return a * b * logistic<Math>(b);
   if constexpr (f == Function::silu) return a * logistic<Math>(a);
   if constexpr (f == Function::gelu) return S(0.5) * a * Math::erfc(a * S(-0.70710678118654752));

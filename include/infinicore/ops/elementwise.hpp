@@ -36,6 +36,12 @@ inline Tensor mul(const Tensor& a, const Tensor& b) { return elementwise("mul", 
 inline void mul_(const Tensor& c, const Tensor& a, const Tensor& b) {
   elementwise_("mul", {c, a, b});
 }
+// a / b
+inline Tensor div(const Tensor& a, const Tensor& b) { return elementwise("div", {a, b}); }
+// c = a / b
+inline void div_(const Tensor& c, const Tensor& a, const Tensor& b) {
+  elementwise_("div", {c, a, b});
+}
 // c = up · gate · sigmoid(gate)
 inline Tensor swiglu(const Tensor& up, const Tensor& gate) {
   return elementwise("swiglu", {up, gate});
