@@ -98,8 +98,10 @@ std::vector<Expected> rms_norm(const OperatorProblem& p, const Values& values) {
   const std::vector<double>&x = values[1], &w = values[2];
   std::vector<Expected> all(x.size());
   for (size_t row = 0; row < x.size(); row += w.size()) {
-    double sum = 0;
-    for (size_t i = 0; i < w.size(); ++i) sum += x[row + i] * x[row + i];
+    long double squares = 0;  // wider than what it is held against
+    for (size_t i = 0; i < w.size(); ++i)
+      squares += static_cast<long double>(x[row + i]) * static_cast<long double>(x[row + i]);
+    const auto sum = static_cast<double>(squares);
     const double factor =
         1 / std::sqrt(sum / static_cast<double>(w.size()) + static_cast<double>(p.options.epsilon));
     for (size_t i = 0; i < w.size(); ++i) {
@@ -120,8 +122,10 @@ std::vector<Expected> causal_softmax(const OperatorProblem& p, const Values& val
     const size_t seen = length - rows + row % rows + 1, first = row * length;
     const auto begin = x.begin() + static_cast<ptrdiff_t>(first);
     const double most = *std::max_element(begin, begin + static_cast<ptrdiff_t>(seen));
-    double sum = 0;
-    for (size_t i = 0; i < seen; ++i) sum += std::exp(x[first + i] - most);
+    long double total = 0;
+    for (size_t i = 0; i < seen; ++i)
+      total += static_cast<long double>(std::exp(x[first + i] - most));
+    const auto sum = static_cast<double>(total);
     for (size_t i = 0; i < seen; ++i) {
       const double apart = x[first + i] - most, value = std::exp(apart) / sum;
       all[first + i] = {value, (depth_of_sum(seen) + 10 - 2 * apart) * value};
