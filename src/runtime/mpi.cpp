@@ -1,8 +1,6 @@
 // Opening Open MPI, and calls of it that come to an end.
 #include "runtime/mpi.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <chrono>
 #include <climits>
@@ -16,11 +14,12 @@
 #include "base/error.h"
 #include "base/float_formats.h"
 #include "base/lazy.h"
+#include "runtime/open_mpi.h"
 
 namespace infini {
 namespace {
 
-using Handle = void*;
+using Handle = MpiHandle;
 using Clock = std::chrono::steady_clock;
 
 // Room for MPI_Status, whose members are MPI's own business.
@@ -28,78 +27,8 @@ struct Status {
   alignas(16) char bytes[128];
 };
 
-struct Mpi {
-  std::string why_not;
-  Handle world = nullptr, byte = nullptr, long_long = nullptr, errors_return = nullptr;
-  void* library = nullptr;
-  int (*initialized)(int*) = nullptr;
-  int (*init_thread)(int*, char***, int required, int* provided) = nullptr;
-  int (*finalize)() = nullptr;
-  int (*finalized)(int*) = nullptr;
-  int (*comm_size)(Handle, int*) = nullptr;
-  int (*comm_rank)(Handle, int*) = nullptr;
-  int (*comm_split)(Handle, int color, int key, Handle*) = nullptr;
-  int (*comm_free)(Handle*) = nullptr;
-  int (*comm_set_errhandler)(Handle, Handle) = nullptr;
-  int (*error_string)(int, char*, int*) = nullptr;
-  int (*test)(Handle* request, int* flag, void* status) = nullptr;
-  int (*get_count)(const void* status, Handle type, int*) = nullptr;
-  int (*iallreduce)(const void*, void*, int, Handle type, Handle op, Handle, Handle*) = nullptr;
-  int (*ibcast)(void*, int, Handle type, int root, Handle, Handle*) = nullptr;
-  int (*iallgatherv)(const void*, int, Handle, void*, const int*, const int*, Handle, Handle,
-                     Handle*) = nullptr;
-  int (*isend)(const void*, int, Handle, int peer, int tag, Handle, Handle*) = nullptr;
-  int (*irecv)(void*, int, Handle, int peer, int tag, Handle, Handle*) = nullptr;
-
-  template <class F>
-  void take(F& function, const char* name) {
-    function = reinterpret_cast<F>(dlsym(library, name));
-    if (function == nullptr && why_not.empty()) why_not = std::string("libmpi has no ") + name;
-  }
-  Handle symbol(const char* name) {
-    void* const found = dlsym(library, name);
-    if (found == nullptr && why_not.empty())
-      why_not = std::string("libmpi is not Open MPI's (it has no ") + name +
-                "); the handles of MPICH and others are different ones, which are not supported";
-    return found;
-  }
-};
-
-Mpi open() {
-  Mpi mpi;
-  for (const char* const name : {"libmpi.so.40", "libmpi.so"})
-    if (mpi.library == nullptr)  // its plugins look for its symbols
-      mpi.library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
-  if (mpi.library == nullptr) {
-    mpi.why_not = dlerror();
-    return mpi;
-  }
-  mpi.world = mpi.symbol("ompi_mpi_comm_world");
-  mpi.byte = mpi.symbol("ompi_mpi_byte");
-  mpi.long_long = mpi.symbol("ompi_mpi_long_long_int");
-  mpi.errors_return = mpi.symbol("ompi_mpi_errors_return");
-  mpi.take(mpi.initialized, "MPI_Initialized");
-  mpi.take(mpi.init_thread, "MPI_Init_thread");
-  mpi.take(mpi.finalize, "MPI_Finalize");
-  mpi.take(mpi.finalized, "MPI_Finalized");
-  mpi.take(mpi.comm_size, "MPI_Comm_size");
-  mpi.take(mpi.comm_rank, "MPI_Comm_rank");
-  mpi.take(mpi.comm_split, "MPI_Comm_split");
-  mpi.take(mpi.comm_free, "MPI_Comm_free");
-  mpi.take(mpi.comm_set_errhandler, "MPI_Comm_set_errhandler");
-  mpi.take(mpi.error_string, "MPI_Error_string");
-  mpi.take(mpi.test, "MPI_Test");
-  mpi.take(mpi.get_count, "MPI_Get_count");
-  mpi.take(mpi.iallreduce, "MPI_Iallreduce");
-  mpi.take(mpi.ibcast, "MPI_Ibcast");
-  mpi.take(mpi.iallgatherv, "MPI_Iallgatherv");
-  mpi.take(mpi.isend, "MPI_Isend");
-  mpi.take(mpi.irecv, "MPI_Irecv");
-  return mpi;
-}
-
 struct OpenedMpi : Mpi {
-  OpenedMpi() : Mpi(open()) {}
+  OpenedMpi() : Mpi(open_mpi()) {}
 };
 
 Mpi& table() {
@@ -140,6 +69,9 @@ void initialize() {
   int before = 0;
   check(table().initialized(&before), "MPI_Initialized");
   if (before) return;
+  const bool is_launched = std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMIX_RANK");
+  require(is_launched, INFINI_STATUS_NOT_IMPLEMENTED,
+          "several ranks on the CPU are processes that mpirun starts; this one started alone");
   if (int none = 0; state.compare_exchange_strong(none, 1))
     std::thread([] {
       constexpr int multiple = 3;
@@ -231,11 +163,8 @@ std::unique_ptr<MpiComm> MpiComm::join(int ranks, int rank) {
   initialize();
   int size = 0;
   check(mpi.comm_size(mpi.world, &size), "MPI_Comm_size");
-  require(size == ranks, INFINI_STATUS_BAD_PARAM, "nranks is ", ranks, ", but MPI has ", size,
-          size == 1 ? " process: start the program by mpirun -n "
-                    : " processes, all of which take "
-                      "part; expected ",
-          size == 1 ? ranks : size);
+  require(size == ranks, INFINI_STATUS_BAD_PARAM, "nranks is ", ranks, ", but mpirun started ",
+          size, ", all of which take part");
   check(mpi.comm_set_errhandler(mpi.world, mpi.errors_return), "MPI_Comm_set_errhandler");
   // Whoever comes here is waited for; then nobody can be missing in what has no time of its own.
   MpiComm all(mpi.world, ranks, rank);
