@@ -26,14 +26,27 @@ void in_blocks(int64_t count, const Body& body) {
   for (int64_t i = 0; i < count; i += block_elements) body(i, std::min(block_elements, count - i));
 }
 
+// In blocks, and there in lanes: one running sum of 4096 squares was 430 roundings off.
+template <class Term>
+double sum_f64(int64_t count, const Term& term) {
+  constexpr int64_t lanes = 16;
+  double sum = 0;
+  in_blocks(count, [&](int64_t first, int64_t here) {
+    double sums[lanes] = {}, block = 0;
+    for (int64_t i = 0; i < here; ++i) sums[i % lanes] += term(first + i);
+    for (const double lane : sums) block += lane;
+    sum += block;
+  });
+  return sum;
+}
+
 void rms_norm_f64(const OperatorPlan& plan, const RowPlaces& places) {
   const auto [y_step, x_step, w_step] =
       std::array{plan.row_steps[0], plan.row_steps[1], plan.row_steps[2]};
-  double sum = 0;
-  for (int64_t i = 0; i < plan.length; ++i) {
+  const double sum = sum_f64(plan.length, [&](int64_t i) {
     const double x = at(places.at[1], x_step, i);
-    sum += x * x;
-  }
+    return x * x;
+  });
   const double factor =
       1 / std::sqrt(sum / static_cast<double>(plan.length) + static_cast<double>(plan.epsilon));
   for (int64_t i = 0; i < plan.length; ++i)
@@ -42,12 +55,13 @@ void rms_norm_f64(const OperatorPlan& plan, const RowPlaces& places) {
 }
 
 void softmax_f64(const OperatorPlan& plan, const RowPlaces& places, int64_t seen) {
-  double most = -std::numeric_limits<double>::infinity(), sum = 0;
+  double most = -std::numeric_limits<double>::infinity();
   for (int64_t i = 0; i < seen; ++i) {
     const double x = at(places.at[1], plan.row_steps[1], i);
     if (!(x <= most)) most = x;
   }
-  for (int64_t i = 0; i < seen; ++i) sum += std::exp(at(places.at[1], plan.row_steps[1], i) - most);
+  const double sum = sum_f64(
+      seen, [&](int64_t i) { return std::exp(at(places.at[1], plan.row_steps[1], i) - most); });
   for (int64_t i = 0; i < plan.length; ++i)
     put(places.at[0], plan.row_steps[0], i,
         i < seen ? std::exp(at(places.at[1], plan.row_steps[1], i) - most) / sum : 0.0);
