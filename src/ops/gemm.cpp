@@ -4,6 +4,7 @@
 #include "base/dtype.h"
 #include "base/environment.h"
 #include "base/thread_slot.h"
+#include "ops/aligned.h"
 #include "plan/gemm_operand.h"
 #include "plan/problem_text.h"
 #include "runtime/registry.h"
@@ -63,12 +64,6 @@ void Gemm::require_workspace(const void* workspace, size_t size) const {
   require(reinterpret_cast<uintptr_t>(workspace) % workspace_alignment == 0,
           INFINI_STATUS_BAD_PARAM, "workspace (", workspace, ") is not ", workspace_alignment,
           "-byte aligned");
-}
-
-void Gemm::require_aligned(const void* x, const char* name, infiniDtype_t dtype) const {
-  require(reinterpret_cast<uintptr_t>(x) % static_cast<uintptr_t>(dtype_bytes(dtype)) == 0,
-          INFINI_STATUS_BAD_PARAM, name, " (", x, ") is not aligned to its elements of ",
-          dtype_bytes(dtype), " bytes");
 }
 
 void Gemm::require_apart(const void* c, const void* x, const char* name, const GemmOperand& operand,

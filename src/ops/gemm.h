@@ -48,7 +48,6 @@ class Gemm {
   // True when require_operands() would surely have nothing to say.
   bool plainly_fine(const void* c, const void* a, const void* b) const;
   void require_workspace(const void* workspace, size_t size) const;
-  void require_aligned(const void* x, const char* name, infiniDtype_t dtype) const;
   void require_apart(const void* c, const void* x, const char* name, const GemmOperand& operand,
                      const ByteRange& range) const;
 

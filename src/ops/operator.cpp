@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/thread_slot.h"
+#include "ops/aligned.h"
 #include "plan/convert_plan.h"
 #include "plan/disjoint.h"
 #include "runtime/registry.h"
@@ -38,8 +39,13 @@ std::vector<Dim> dims_of(const OperatorPlan& plan, int operand) {
   return dims;
 }
 
+// Tables of rope may have no rows.
+bool reads_nothing(const OperatorPlan& plan, int operand) {
+  return plan.function == Function::rope && operand >= 3 && plan.table_rows == 0;
+}
+
 ByteRange range_of(const OperatorPlan& plan, int operand) {
-  if (plan.length == 0) return {};
+  if (plan.length == 0 || reads_nothing(plan, operand)) return {};
   ByteRange range{plan.offsets[operand], plan.offsets[operand] + dtype_bytes(plan.dtypes[operand])};
   for (const Dim& dim : dims_of(plan, operand)) {
     const int64_t reach = (dim.extent - 1) * dim.step;
@@ -69,8 +75,10 @@ Operator::Operator(Device& device, const OperatorPlan& plan, const Choice& choic
   told_ = ToldCalls::make(device, kernel_->candidate(), [&] { return to_string(plan); });
 }
 
+// Row functions work in place of their first source alone: what else they read is not read element for element.
 bool Operator::same_places(int operand) const {
   const OperatorPlan& p = *plan_;
+  if (!facts_of(p.function).elementwise && operand != 1) return false;
   bool same = p.offsets[0] == p.offsets[operand] && p.row_steps[0] == p.row_steps[operand] &&
               dtype_bytes(p.dtypes[0]) == dtype_bytes(p.dtypes[operand]);
   for (int i = 0; i < p.depth; ++i) same = same && p.loops[i].steps[0] == p.loops[i].steps[operand];
@@ -98,10 +106,17 @@ void Operator::require_apart(const OperatorRun& run, int operand) const {
 
 void Operator::require_operands(const OperatorRun& run) const {
   const FunctionFacts& facts = facts_of(plan_->function);
-  for (int i = 0; i < plan_->operands; ++i)
-    if (!is_absent(*plan_, i)) require_pointer(run.operands[i], facts.names[i]);
+  const auto is_read = [&](int operand) {
+    return !is_absent(*plan_, operand) && !reads_nothing(*plan_, operand);
+  };
+  for (int i = 0; i < plan_->operands; ++i) {
+    if (!is_read(i)) continue;
+    require_pointer(run.operands[i], facts.names[i]);
+    if (plan_->function != Function::convert)  // which moves bytes, as a copy does
+      require_aligned(run.operands[i], facts.names[i], plan_->dtypes[i]);
+  }
   for (int i = 1; i < plan_->operands; ++i)
-    if (!is_absent(*plan_, i)) require_apart(run, i);
+    if (is_read(i)) require_apart(run, i);
 }
 
 void Operator::run_untold(const OperatorRun& run, size_t workspace_size) const {

@@ -295,6 +295,9 @@ OperatorPlan make_random_sample_plan(const Layout& result, const Layout& logits)
           "random_sample: result has shape ", ShapeOf{result},
           "; expected one element for each of ", rows, " rows");
   require_disjoint(are_disjoint(result), "result", result);
+  const int64_t bits = 8 * dtype_bytes(result.dtype) - (result.dtype < INFINI_DTYPE_U8 ? 1 : 0);
+  require_dtype(plan, 0, bits >= 63 || logits.shape[logits.rank - 1] - 1 < int64_t{1} << bits,
+                "an integer that can say every token's number");
   if (rows == 0) return plan;
   plan.length = logits.shape[logits.rank - 1];
   plan.row_steps[1] = plan.length == 1 ? dtype_bytes(logits.dtype) : last_step(logits);

@@ -1,9 +1,11 @@
 /* infiniop/ops/random_sample.h: draws a token from a row of logits (C99).
  *
- * result: one element of any integer dtype; probs: n logits. The first of the largest where random_val, topp or temperature is 0
- * or topk is 1. Else the logits are sorted in descending order (equal ones as they lie) and become softmax(x / temperature); of
- * their mass the first topk are kept (all of them where topk is 0 or less), at most topp of the whole; the token is the first
- * at which the sum reaches random_val times the kept mass. NaN counts as less than everything. */
+ * result: one element of an integer dtype that can say every token's number; probs: n logits. The first of the largest where
+ * random_val, topp or temperature is 0 or topk is 1. Else the logits are sorted in descending order (equal ones as they lie) and
+ * become softmax(x / temperature); of their mass the first topk are kept (all of them where topk is 0 or less), at most topp of the
+ * whole; the token is the first at which the sum reaches random_val times the kept mass. NaN counts as less than everything,
+ * infinite ones that are the largest share the whole mass; F64 is rounded to f32 first. random_val is within 0 to 1, topp and
+ * temperature are not negative, temperature is finite. */
 #ifndef INFINIOP_RANDOM_SAMPLE_H
 #define INFINIOP_RANDOM_SAMPLE_H
 

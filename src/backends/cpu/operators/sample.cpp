@@ -2,20 +2,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "backends/cpu/operators/rows.h"
 #include "base/checked.h"
+#include "contract/greedy.h"
 
 namespace infini::cpu {
 namespace {
 
 constexpr int64_t first_sorted = 256;  // most draws end among the largest
 
-// Logits as f32, of which NaN is less than everything.
+// NaN is less than everything.
+bool less(float a, float b) { return a < b || (a != a && b == b); }
+
+// Logits as f32.
 void widen(const RowWork& work, const char* row, float* out) {
   const OperatorPlan& plan = work.plan;
-  constexpr float least = -std::numeric_limits<float>::infinity();
   if (plan.dtypes[1] == INFINI_DTYPE_F64) {
     for (int64_t i = 0; i < plan.length; ++i) {
       double x;
@@ -30,7 +32,6 @@ void widen(const RowWork& work, const char* row, float* out) {
                   static_cast<size_t>(count) * sizeof(float));
     }
   }
-  for (int64_t i = 0; i < plan.length; ++i) out[i] = out[i] != out[i] ? least : out[i];
 }
 
 // The tokens in descending order of their logits, equal ones as they lie; sorted as far as they are asked for.
@@ -50,7 +51,8 @@ class Order {
     const int64_t next = std::min(count_, std::max(first_sorted, 4 * sorted_));
     std::partial_sort(tokens_ + sorted_, tokens_ + next, tokens_ + count_,
                       [&](int32_t a, int32_t b) {
-                        return logits_[a] != logits_[b] ? logits_[a] > logits_[b] : a < b;
+                        const float x = logits_[a], y = logits_[b];
+                        return less(y, x) || (a < b && !less(x, y));
                       });
     sorted_ = next;
   }
@@ -59,11 +61,14 @@ class Order {
   int64_t count_, sorted_ = 0;
 };
 
-int64_t draw(const float* logits, int32_t* tokens, int64_t count, const SampleOptions& options) {
-  const float most = *std::max_element(logits, logits + count);
+int64_t draw(const float* logits, int32_t* tokens, int64_t count, float most,
+             const SampleOptions& options) {
+  // The largest has 1, also where it is infinite.
   const auto mass = [&](float x) {
-    return std::exp((static_cast<double>(x) - static_cast<double>(most)) /
-                    static_cast<double>(options.temperature));
+    if (x == most) return 1.0;
+    return x != x ? 0.0
+                  : std::exp((static_cast<double>(x) - static_cast<double>(most)) /
+                             static_cast<double>(options.temperature));
   };
   double whole = 0;
   for (int64_t i = 0; i < count; ++i) whole += mass(logits[i]);
@@ -77,11 +82,14 @@ int64_t draw(const float* logits, int32_t* tokens, int64_t count, const SampleOp
   const double wanted = static_cast<double>(options.random_val) *
                         std::min(kept, whole * static_cast<double>(options.topp));
   double sum = 0;
-  for (int64_t i = 0; i + 1 < topk; ++i) {
-    sum += mass(logits[order[i]]);
-    if (sum >= wanted) return order[i];
+  int64_t last = 0;  // a token without mass is never drawn, however sums are rounded
+  for (int64_t i = 0; i < topk; ++i) {
+    const double own = mass(logits[order[i]]);
+    if (own == 0) break;
+    last = i;
+    if ((sum += own) >= wanted) break;
   }
-  return order[topk - 1];
+  return order[last];
 }
 
 }  // namespace
@@ -95,10 +103,10 @@ void run_random_sample(const RowWork& work, const RowPlaces& places, const Sampl
   auto* const logits = static_cast<float*>(work.run.workspace);
   auto* const tokens = reinterpret_cast<int32_t*>(logits + count);
   widen(work, places.at[1], logits);
-  const bool greedy =
-      options.random_val == 0 || options.topp == 0 || options.temperature == 0 || options.topk == 1;
-  const int64_t token = greedy ? std::max_element(logits, logits + count) - logits
-                               : draw(logits, tokens, count, options);
+  const float* const most = std::max_element(logits, logits + count, less);
+  const int64_t token = is_greedy(options) || *most != *most
+                            ? most - logits
+                            : draw(logits, tokens, count, *most, options);
   store_integer(places.at[0], work.plan.dtypes[0], token);
 }
 

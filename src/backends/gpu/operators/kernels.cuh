@@ -341,14 +341,13 @@ __global__ void __launch_bounds__(operator_threads)
     const auto place = place_operator_row<5>(nest, base, row, index);
     const int64_t position = integer_at(place.at[2], nest.dtypes[2]);
     const bool inside = position >= 0 && position < nest.table_rows;
-    const int64_t at = inside ? position : 0;
     const auto a = load_pack<T, count>(place.at[1], nest.row_steps[1], i),
-               b = load_pack<T, count>(place.at[1] + nest.pair_steps[1], nest.row_steps[1], i),
-               s = load_pack<T, count>(place.at[3] + at * nest.table_steps[0], nest.row_steps[3],
-                                       i),
-               c = load_pack<T, count>(place.at[4] + at * nest.table_steps[1], nest.row_steps[4],
-                                       i);
-    Pack<T, count> p, q;
+               b = load_pack<T, count>(place.at[1] + nest.pair_steps[1], nest.row_steps[1], i);
+    Pack<T, count> s = a, c = a, p, q;
+    if (inside) {  // tables may have no rows
+      s = load_pack<T, count>(place.at[3] + position * nest.table_steps[0], nest.row_steps[3], i);
+      c = load_pack<T, count>(place.at[4] + position * nest.table_steps[1], nest.row_steps[4], i);
+    }
 #pragma unroll
     for (int k = 0; k < count; ++k) {
       const Sum x = widened(a.v[k]), y = widened(b.v[k]), sn = widened(s.v[k]),

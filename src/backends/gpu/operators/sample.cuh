@@ -3,14 +3,15 @@
 #pragma once
 
 #include "backends/gpu/operators/kernels.cuh"
-#include "contract/kernels.h"
+#include "contract/greedy.h"
 
 namespace infini::gpu {
 
-// Ordered as the floats are; NaN is the least.
+// Ordered as the floats are, both zeros the same; NaN is the least.
 __device__ inline uint32_t ordered(float x) {
   uint32_t bits;
   if (x != x) return 0;
+  if (x == 0) x = 0;
   memcpy(&bits, &x, sizeof bits);
   return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
@@ -37,8 +38,10 @@ struct SampledRow {
     }
     for (uint32_t i = whole + threadIdx.x; i < length; i += operator_threads) body(logit(i), i);
   }
-  // The largest has 1. In f32: what is drawn does not depend on its last bits.
-  __device__ float mass(float x) const { return x != x ? 0.0f : exp((x - most) / temperature); }
+  // The largest has 1, also where it is infinite. In f32: what is drawn does not depend on its last bits.
+  __device__ float mass(float x) const {
+    return x == most ? 1.0f : x != x ? 0.0f : exp((x - most) / temperature);
+  }
   // Over all logits whose number is at least `least`: their mass, and how many they are.
   __device__ double mass_from(uint32_t least) const {
     double sum = 0;
@@ -60,23 +63,19 @@ struct SampledRow {
       if (enough(found | bit)) found |= bit;
     return found;
   }
-  // The first token from `from` on with this number.
-  __device__ uint32_t next_of(uint32_t number, uint32_t from) const {
-    uint32_t first = length;
-    each([&](float x, uint32_t i) {
-      if (i >= from && i < first && ordered(x) == number) first = i;
-    });
-    return over_block(first, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
+  // How many tokens before the place `end` have this number.
+  __device__ uint32_t count_before(uint32_t end, uint32_t number) const {
+    uint32_t found = 0;
+    each([&](float x, uint32_t i) { found += i < end && ordered(x) == number; });
+    return over_block(found, [](uint32_t a, uint32_t b) { return a + b; });
   }
-  // The one with this number that is the `nth` (from 0) as they lie.
+  // The one with this number that is the `nth` (from 0) as they lie, or the last: the last place before which there are at
+  // most nth. There is one, and equal logits may be all there are: their places are halved, too.
   __device__ uint32_t nth_of(uint32_t number, uint32_t nth) const {
-    uint32_t at = next_of(number, 0);
-    for (; nth > 0; --nth) {
-      const uint32_t next = next_of(number, at + 1);
-      if (next == length) break;
-      at = next;
-    }
-    return at;
+    const uint32_t all = count_before(length, number);
+    if (nth >= all) nth = all - 1;
+    return last(
+        [&](uint32_t place) { return place < length && count_before(place, number) <= nth; });
   }
 };
 
@@ -92,9 +91,7 @@ __global__ void __launch_bounds__(operator_threads)
   row.each([&](float x, uint32_t) { most = ordered(x) > most ? ordered(x) : most; });
   most = over_block(most, [](uint32_t a, uint32_t b) { return a > b ? a : b; });
   uint32_t wanted_number = most, nth = 0;
-  const bool greedy =
-      options.random_val == 0 || options.topp == 0 || options.temperature == 0 || options.topk == 1;
-  if (!greedy && most != 0) {
+  if (!is_greedy(options) && most != 0) {
     const uint32_t bits = most >> 31 ? most & 0x7fffffffu : ~most;
     memcpy(&row.most, &bits, sizeof bits);
     const double whole = row.mass_from(0);

@@ -1,0 +1,199 @@
+// Hostile inputs of elementwise and row operators: addresses, shared memory, empty tables, logits and options of sampling.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "capi_support.h"
+
+namespace infini {
+namespace {
+
+using test::Handle;
+using test::Tensor;
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+// Floats in memory of the current device.
+class Floats {
+ public:
+  explicit Floats(std::vector<float> values) : count_(values.size()) {
+    EXPECT_OK(infinirtMalloc(&p_, 4 * count_ + 64));
+    EXPECT_OK(infinirtMemcpy(p_, values.data(), 4 * count_, INFINIRT_MEMCPY_H2D));
+  }
+  ~Floats() { infinirtFree(p_); }
+  Floats(const Floats&) = delete;
+  Floats& operator=(const Floats&) = delete;
+  char* at(int64_t byte = 0) const { return static_cast<char*>(p_) + byte; }
+  std::vector<float> values() const {
+    std::vector<float> values(count_);
+    EXPECT_OK(infinirtDeviceSynchronize());
+    EXPECT_OK(infinirtMemcpy(values.data(), p_, 4 * count_, INFINIRT_MEMCPY_D2H));
+    return values;
+  }
+
+ private:
+  void* p_ = nullptr;
+  size_t count_;
+};
+
+TEST(HostileOperators, AddressesBetweenElementsAreRefused) {
+  const Handle handle;
+  const Tensor row({7}), rows({3, 7});
+  const Floats y(std::vector<float>(21)), x(std::vector<float>(21)), w(std::vector<float>(7));
+  infiniopAddDescriptor_t add = nullptr;
+  ASSERT_OK(infiniopCreateAddDescriptor(handle.handle, &add, rows.desc, rows.desc, row.desc));
+  infiniopRMSNormDescriptor_t norm = nullptr;
+  ASSERT_OK(
+      infiniopCreateRMSNormDescriptor(handle.handle, &norm, rows.desc, rows.desc, row.desc, 1e-5f));
+  for (int wrong = 0; wrong < 3; ++wrong)
+    for (int64_t byte = 1; byte < 4; ++byte) {
+      const auto off = [&](int operand) { return operand == wrong ? byte : 0; };
+      EXPECT_EQ(INFINI_STATUS_BAD_PARAM,
+                infiniopAdd(add, nullptr, 0, y.at(off(0)), x.at(off(1)), w.at(off(2)), nullptr));
+      EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infiniopRMSNorm(norm, nullptr, 0, y.at(off(0)),
+                                                         x.at(off(1)), w.at(off(2)), nullptr));
+    }
+  EXPECT_NE(nullptr, std::strstr(infiniGetLastErrorString(), "w ("));
+  EXPECT_OK(infiniopAdd(add, nullptr, 0, y.at(4), x.at(4), w.at(4), nullptr));
+  EXPECT_OK(infinirtDeviceSynchronize());
+  infiniopDestroyAddDescriptor(add);
+  infiniopDestroyRMSNormDescriptor(norm);
+}
+
+// y in the place of a table or of weights is not an operator in place: rope's second half would read sines that its first
+// half has overwritten.
+TEST(HostileOperators, OnlyTheFirstSourceOfARowFunctionMayBeWritten) {
+  const Handle handle;
+  const Tensor head({1, 1, 6}), positions({1}, {}, INFINI_DTYPE_I32), table({1, 3}), row({6});
+  const Floats y({1, 2, 3, 4, 5, 6}), x({1, 2, 3, 4, 5, 6}), other({1, 2, 3, 0});
+  infiniopRoPEDescriptor_t rope = nullptr;
+  ASSERT_OK(infiniopCreateRoPEDescriptor(handle.handle, &rope, head.desc, head.desc, positions.desc,
+                                         table.desc, table.desc, INFINIOP_ROPE_ALGO_GPT_NEOX));
+  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infiniopRoPE(rope, nullptr, 0, y.at(), x.at(), other.at(12),
+                                                  y.at(), other.at(), nullptr));
+  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infiniopRoPE(rope, nullptr, 0, y.at(), x.at(), other.at(12),
+                                                  other.at(), y.at(), nullptr));
+  EXPECT_OK(infiniopRoPE(rope, nullptr, 0, x.at(), x.at(), other.at(12), other.at(), other.at(),
+                         nullptr));
+  EXPECT_EQ(x.values(), (std::vector<float>{-3, -6, -9, 5, 14, 27}));
+  infiniopDestroyRoPEDescriptor(rope);
+
+  infiniopRMSNormDescriptor_t norm = nullptr;
+  ASSERT_OK(infiniopCreateRMSNormDescriptor(handle.handle, &norm, row.desc, row.desc, row.desc, 0));
+  EXPECT_EQ(INFINI_STATUS_BAD_PARAM,
+            infiniopRMSNorm(norm, nullptr, 0, y.at(), x.at(), y.at(), nullptr));
+  infiniopDestroyRMSNormDescriptor(norm);
+}
+
+TEST(HostileOperators, TablesWithoutRowsAreNotRead) {
+  const Handle handle;
+  const Tensor head({2, 1, 8}), positions({2}, {}, INFINI_DTYPE_I32), table({0, 4});
+  const Floats x(std::vector<float>(16, 1)), zeros({0, 0});
+  infiniopRoPEDescriptor_t rope = nullptr;
+  ASSERT_OK(infiniopCreateRoPEDescriptor(handle.handle, &rope, head.desc, head.desc, positions.desc,
+                                         table.desc, table.desc, INFINIOP_ROPE_ALGO_GPT_J));
+  EXPECT_OK(infiniopRoPE(rope, nullptr, 0, x.at(), x.at(), zeros.at(), x.at(), x.at(), nullptr));
+  for (const float value : x.values()) EXPECT_TRUE(std::isnan(value));
+  infiniopDestroyRoPEDescriptor(rope);
+}
+
+class Sampling : public testing::Test {
+ protected:
+  // The status, or the token.
+  int64_t sample(const std::vector<float>& logits, float random_val, float topp, int topk,
+                 float temperature) {
+    const Tensor result({}, {}, INFINI_DTYPE_I32), probs({logits.size()});
+    const Floats in(logits), out({-1});
+    infiniopRandomSampleDescriptor_t desc = nullptr;
+    EXPECT_OK(infiniopCreateRandomSampleDescriptor(handle_.handle, &desc, result.desc, probs.desc));
+    size_t size = 0;
+    EXPECT_OK(infiniopGetRandomSampleWorkspaceSize(desc, &size));
+    void* workspace = nullptr;
+    EXPECT_OK(infinirtMalloc(&workspace, size + 64));
+    status_ = infiniopRandomSample(desc, workspace, size, out.at(), in.at(), random_val, topp, topk,
+                                   temperature, nullptr);
+    int32_t token;
+    const float bits = out.values()[0];
+    std::memcpy(&token, &bits, sizeof token);
+    infinirtFree(workspace);
+    infiniopDestroyRandomSampleDescriptor(desc);
+    return token;
+  }
+  Handle handle_;
+  infiniStatus_t status_ = INFINI_STATUS_SUCCESS;
+};
+
+TEST_F(Sampling, InfiniteLogitsShareTheWholeMass) {
+  EXPECT_EQ(2, sample({0, 1, inf, 3}, 0.9f, 1, 0, 1));
+  EXPECT_EQ(1, sample({0, inf, 1, inf}, 0.4f, 1, 0, 1));
+  EXPECT_EQ(3, sample({0, inf, 1, inf}, 0.6f, 1, 0, 1));
+  EXPECT_EQ(3, sample({0, inf, 1, inf}, 0.6f, 1, 3, 0.5f));
+  EXPECT_EQ(2, sample({-inf, -inf, -inf, -inf}, 0.7f, 1, 0, 1));  // all are the largest
+}
+
+TEST_F(Sampling, NothingWithoutMassIsDrawn) {
+  // However the sums are rounded: the last token has no mass, nor has NaN.
+  std::vector<float> logits;
+  for (int i = 0; i < 300; ++i) logits.push_back(static_cast<float>(i * 37 % 101) / 7);
+  logits.push_back(-inf);
+  logits.push_back(nan);
+  EXPECT_LT(sample(logits, 1, 1, 0, 1), 300);
+  EXPECT_LT(sample(logits, 1, 1, 0, 0.3f), 300);
+  EXPECT_EQ(0, sample({nan, nan}, 0.9f, 1, 0, 1));
+  EXPECT_EQ(1, sample({nan, -inf}, 0, 1, 0, 1));
+  EXPECT_EQ(1, sample({nan, -inf}, 0.9f, 1, 0, 1));
+}
+
+TEST_F(Sampling, ZerosAreEqualAndTheFirstIsTaken) {
+  EXPECT_EQ(0, sample({-0.0f, 0.0f}, 0, 1, 0, 1));
+  EXPECT_EQ(0, sample({-0.0f, 0.0f}, 0.4f, 1, 0, 1));
+  EXPECT_EQ(1, sample({-0.0f, 0.0f}, 0.9f, 1, 0, 1));
+}
+
+// As many equal logits as there are: a way through them one by one would take a pass for each.
+TEST_F(Sampling, EqualLogitsAreTakenAsTheyLie) {
+  std::vector<float> logits(5000, 2.5f);
+  logits[7] = -1;
+  EXPECT_EQ(2500, sample(logits, 0.5f, 1, 0, 1));
+  EXPECT_EQ(9, sample(logits, 0.9f, 1, 10, 1));  // of the first ten, which do not have the 8th
+  EXPECT_EQ(4999, sample(logits, 1, 1, 4999, 1));
+}
+
+TEST_F(Sampling, OptionsThatMeanNothingAreRefused) {
+  struct {
+    float random_val, topp, temperature;
+  } const wrong[] = {{nan, 1, 1},   {-0.1f, 1, 1},  {1.5f, 1, 1},  {0.5f, nan, 1},
+                     {0.5f, -1, 1}, {0.5f, 1, nan}, {0.5f, 1, -1}, {0.5f, 1, inf}};
+  for (const auto& options : wrong) {
+    EXPECT_EQ(-1, [&] {
+      const int64_t token =
+          sample({1, 2, 3}, options.random_val, options.topp, 0, options.temperature);
+      int32_t untouched;
+      const float before = -1;
+      std::memcpy(&untouched, &before, sizeof untouched);
+      return token == untouched ? -1 : token;
+    }());
+    EXPECT_EQ(INFINI_STATUS_BAD_PARAM, status_);
+  }
+  EXPECT_EQ(2, sample({1, 2, 3}, nan, nan, 1, nan));  // greedy: nothing else is looked at
+}
+
+TEST_F(Sampling, TokensFitIntoTheResult) {
+  const Tensor small({}, {}, INFINI_DTYPE_I8), byte({}, {}, INFINI_DTYPE_U8), some({128}),
+      more({129}), most({256}), many({257});
+  infiniopRandomSampleDescriptor_t desc = nullptr;
+  const auto create = [&](const Tensor& result, const Tensor& probs) {
+    const auto status =
+        infiniopCreateRandomSampleDescriptor(handle_.handle, &desc, result.desc, probs.desc);
+    if (desc != nullptr) infiniopDestroyRandomSampleDescriptor(desc);
+    return status;
+  };
+  EXPECT_EQ(INFINI_STATUS_SUCCESS, create(small, some));
+  EXPECT_EQ(INFINI_STATUS_BAD_TENSOR_DTYPE, create(small, more));
+  EXPECT_EQ(INFINI_STATUS_SUCCESS, create(byte, most));
+  EXPECT_EQ(INFINI_STATUS_BAD_TENSOR_DTYPE, create(byte, many));
+}
+
+}  // namespace
+}  // namespace infini
