@@ -16,10 +16,10 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parent.parent
 BUILD = TOP / "build" / "coverage"
 TESTS = ["base_test", "plan_test", "cpu_rearrange_test", "cpu_gemm_test", "conformance_cpu", "gemm_conformance_cpu", "capi_test",
-         "tensor_test", "runtime_test"]
+         "operators_test", "operators_test_avx2", "operators_test_portable", "tensor_test", "runtime_test"]
 PROGRAMS = ["base_test", "plan_test", "cpu_rearrange_test", "cpu_gemm_test", "conformance_test", "gemm_conformance_test",
-            "capi_test", "tensor_test", "runtime_test"]
-FUZZERS = ["rearrange", "gemm", "misuse", "graph", "text"]
+            "capi_test", "operators_test", "tensor_test", "runtime_test"]
+FUZZERS = ["rearrange", "gemm", "misuse", "operators", "graph", "text", "pattern"]
 
 
 def run(*command, **more):

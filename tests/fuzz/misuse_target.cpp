@@ -324,8 +324,10 @@ void allocate(World& w) {
   if (w.answered("MallocAsync", infinirtMallocAsync(&block, bytes, as<infinirtStream_t>(s)), s.good,
                  false) != INFINI_STATUS_SUCCESS)
     return;
-  w.answered("MemsetAsync", infinirtMemsetAsync(block, 1, bytes, as<infinirtStream_t>(s)), s.good,
-             false);
+  // What one stream records must not be freed by another that does not: the graph would write there.
+  if (as<infinirtStream_t>(s) == as<infinirtStream_t>(other))
+    w.answered("MemsetAsync", infinirtMemsetAsync(block, 1, bytes, as<infinirtStream_t>(s)), s.good,
+               false);
   if (w.answered("FreeAsync", infinirtFreeAsync(block, as<infinirtStream_t>(other)), other.good,
                  false) != INFINI_STATUS_SUCCESS)
     w.answered("FreeAsync", infinirtFreeAsync(block, as<infinirtStream_t>(s)), s.good, false);

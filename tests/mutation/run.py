@@ -11,6 +11,7 @@ fault, and faults that stand there already are not tried again unless their text
 import argparse
 import hashlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -34,6 +35,8 @@ ROOMS = {
     "src/backends/cpu/machine/": ["cpu_rearrange_test", "cpu_gemm_test"],
     "src/backends/cpu/rearrange/": ["cpu_rearrange_test", "conformance_cpu"],
     "src/backends/cpu/gemm/": ["cpu_gemm_test", "gemm_conformance_cpu"],
+    "src/backends/cpu/operators/": ["operators_test", "operators_test_avx2", "operators_test_portable"],
+    "src/backends/gpu/operators/": ["operators_test_moore"],
     "src/backends/gpu/rearrange/": GPU,
     "src/backends/gpu/rearrange/tile/": GPU + ["conformance_metax_tile"],
     "src/backends/gpu/rearrange/transpose/": GPU + ["conformance_metax_transpose"],
@@ -48,13 +51,17 @@ ROOMS = {
 
 
 def tests_of(fault):
-    room = max((prefix for prefix in ROOMS if fault["file"].startswith(prefix)), key=len)
-    return fault.get("tests", ROOMS[room])
+    if "tests" in fault:
+        return fault["tests"]
+    tests = ROOMS[max((prefix for prefix in ROOMS if fault["file"].startswith(prefix)), key=len)]
+    # Schedules are host code, and know nothing of kernels.
+    return [test for test in tests if not (fault["file"].endswith(".cuh") and test == "gpu_schedule_test")]
 
 
 def targets_of(test):
     """What ninja builds for a test of ctest."""
     program = test if test.endswith("_test") else \
+        "operators_test" if test.startswith("operators_test") else \
         "gemm_conformance_test" if test.startswith("gemm_conformance") else \
         "conformance_test" if test.startswith("conformance") else "gpu_runtime_test"
     modules = [f"infini-{vendor}" for vendor in ("metax", "moore") if vendor in test]
@@ -144,6 +151,7 @@ def require_green(tree, faults):
 
 
 def main():
+    os.environ["GTEST_FAIL_FAST"] = "1"
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=TOP / "build" / "mutation")
     parser.add_argument("--jobs", type=int, default=2)

@@ -203,6 +203,11 @@ TEST_P(Graph, RefusesToRebindWhatDoesNotFitAndStaysAsItWas) {
   EXPECT_EQ(refused(x->narrow({{0, 0, 2}}), iota({2, 4}, device)), bad) << "only a part";
   EXPECT_EQ(refused(x, y), bad) << "would overlap";
   EXPECT_EQ(refused(x, Tensor()), INFINI_STATUS_NULL_POINTER);
+  EXPECT_EQ(status_of([&] {
+              graph->rebind({{x, iota({4, 4}, device)}, {x, iota({4, 4}, device, 9)}});
+            }),
+            bad)
+      << "by two";
   graph->run();
   EXPECT_EQ(elements(y)[1], 4);
 }
