@@ -222,6 +222,17 @@ def test_a_backward_pass_knows_of_writes():
             loss.backward()
 
 
+def test_versions_where_pytorch_has_no_function_for_them():
+    from infini import _versions
+    scalar, empty, other = torch.tensor(1.0), torch.zeros(0), torch.ones(2, 3).T
+    with torch.inference_mode():
+        inference = torch.zeros(2)
+    view = other[1:]
+    _versions.increment((scalar, empty, view, inference))
+    assert scalar._version == empty._version == view._version == other._version == 1
+    assert other.sum() == 6 and scalar == 1
+
+
 def run_recorded(x):
     before = infini.Tensor.from_array(x)  # so that the recording itself is seen to write nothing
     assert before.shape == (2, 2)
