@@ -30,6 +30,8 @@ class Convert : public ::testing::Test {
   void SetUp() override {
     int count = 0;
     infinirtGetDeviceCount(device_kind(), &count);
+    ASSERT_TRUE(count > 0 || std::getenv("INFINI_TEST_DEVICE_REQUIRED") == nullptr)
+        << "no " << device_kind_name(device_kind());
     if (count == 0) GTEST_SKIP() << "no " << device_kind_name(device_kind());
     ASSERT_EQ(fine, infinirtSetDevice(device_kind(), 0));
     ASSERT_EQ(fine, infiniopCreateHandle(&handle));
