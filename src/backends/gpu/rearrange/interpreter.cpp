@@ -87,7 +87,7 @@ Interpreter::Bytes Interpreter::get_shared(int64_t at, int bytes) {
 
 void Interpreter::store_units(int64_t run_units, int unit, int64_t to, int64_t first,
                               const Bytes& vector) {
-  const int units = vector_bytes / unit;
+  const auto units = static_cast<int>(vector.size()) / unit;
   if (first >= 0 && first + units <= run_units) return store(to, vector);
   for (int k = 0; k < units; ++k)
     if (first + k >= 0 && first + k < run_units)
@@ -242,16 +242,17 @@ void Interpreter::stage_runs(const TileSchedule& s, const TilePlace& place, uint
 }
 
 void Interpreter::store_staged(const TileSchedule& s, const TilePlace& place, uint32_t number) {
-  const int32_t bytes = place.run_units * s.unit;
-  int64_t run = dst_base_ + place.dst + place_run(s, divide(number, s.out_vectors)).step;
+  const int32_t bytes = place.run_units * s.unit, width = s.out_bytes;
+  const uint32_t of = divide(number, s.out_pieces);
+  int64_t run = dst_base_ + place.dst + place_run(s, of).step;
   for (int32_t n = 0; n < place.repeats; ++n, run += s.repeat_step) {
-    const StagedVector v = find_staged(s, number, misalignment(run));
-    if (v.at >= bytes) continue;
-    const Bytes two = get_shared(s.stage_at + int64_t{v.stage} * vector_bytes, vector_bytes);
-    const Bytes next = get_shared(s.stage_at + (int64_t{v.stage} + 1) * vector_bytes, vector_bytes);
-    Bytes value(two.begin() + v.shift, two.end());
-    value.insert(value.end(), next.begin(), next.begin() + v.shift);
-    store_units(place.run_units, s.unit, run + v.at, v.at / s.unit, value);
+    const StagedPiece piece = find_staged(s, of, number, misalignment(run) & (width - 1));
+    if (piece.at >= bytes) continue;
+    const int64_t from = s.stage_at + vector_bytes + piece.from;
+    const Bytes low = get_shared(from, width), high = get_shared(from + width, width);
+    Bytes value(low.begin() + piece.shift, low.end());
+    value.insert(value.end(), high.begin(), high.begin() + piece.shift);
+    store_units(place.run_units, s.unit, run + piece.at, piece.at / s.unit, value);
   }
 }
 
@@ -259,7 +260,7 @@ void Interpreter::store_staged(const TileSchedule& s, const TilePlace& place, ui
 void Interpreter::store_tile(const TileSchedule& s, const TilePlace& place, Gather gather) {
   if (gather == Gather::staged) {
     for (uint32_t thread = 0; thread < tile_threads; ++thread) stage_runs(s, place, thread);
-    for (uint32_t i = 0; i < static_cast<uint32_t>(place.runs) * s.out_vectors.divisor; ++i)
+    for (uint32_t i = 0; i < static_cast<uint32_t>(place.runs) * s.out_pieces.divisor; ++i)
       store_staged(s, place, i);
     return;
   }

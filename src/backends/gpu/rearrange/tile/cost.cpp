@@ -93,14 +93,15 @@ void add_staged_walk(const TileSchedule& s, BlockWork& work) {
   const double units = vector_bytes / s.unit, lanes = s.lanes.divisor;
   const double once = std::ceil(s.stage_vectors / lanes);  // offsets are looked up so often
   const double out =
-      std::ceil(static_cast<double>(s.runs[0]) * s.out_vectors.divisor / tile_threads);
-  constexpr double shift = 90, shifted_words = 10;
+      std::ceil(static_cast<double>(s.runs[0]) * s.out_pieces.divisor / tile_threads);
+  constexpr double shifted_words = 10;
+  const double shift = s.out_bytes == vector_bytes ? 90 : 34;
   work.rounds = once * std::ceil(static_cast<double>(s.runs[0]) / s.run_threads);
   work.warps = warps(lanes * s.run_threads);
   work.vector = gather_instructions(s.gather, units);
   work.words = units + shifted_words;
   work.word_bytes = s.unit;
-  work.piece = std::min<double>(s.out_vectors.divisor, 32) * vector_bytes;
+  work.piece = std::min<double>(s.out_pieces.divisor, 32) * s.out_bytes;
   work.once += work.warps * once * costs.look_up * units +
                warps(s.table_units) * costs.table_loop * s.run_depth +
                tile_threads / 32 * out * shift * s.repeats[0];

@@ -221,7 +221,7 @@ struct TileStore {
 
   // Copies the runs into shared memory, where all of them begin at vectors: the offsets of a thread's
   // units serve it in all of its runs, wherever these begin in dst.
-  __device__ void stage(const ThreadPlace& thread, uint4* copies) const {
+  __device__ void stage(const ThreadPlace& thread, unsigned char* copies) const {
     const auto stride = static_cast<int32_t>(s.lanes.divisor) * units;
     for (auto first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
          first += stride) {
@@ -231,27 +231,47 @@ struct TileStore {
         Vector value;
 #pragma unroll
         for (int k = 0; k < units; ++k) value.put<unit>(k, load_word<unit>(images + offset(k)));
-        store_vector(copies + r * s.stage_vectors + first / units, value);
+        store_vector(copies + (r * s.stage_vectors + first / units) * vector_bytes, value);
       }
     }
   }
 
-  // Writes the copies to dst, each vector of it made of two.
-  __device__ void unstage(const uint4* copies) const {
-    const uint32_t count = place.runs * s.out_vectors.divisor;
+  // Writes the copies to dst, each piece of it made of two: by vectors, or by words.
+  template <class Piece>
+  __device__ void unstage(const unsigned char* copies, const Piece& write) const {
+    const uint32_t count = place.runs * s.out_pieces.divisor;
     const int32_t bytes = place.run_units * unit;
     for (uint32_t i = threadIdx.x; i < count; i += tile_threads) {
-      char* run = dst + run_of(divide(i, s.out_vectors)).step;
+      const uint32_t number = divide(i, s.out_pieces);
+      char* run = dst + run_of(number).step;
 #pragma unroll 1
       for (int n = 0; n < place.repeats; ++n, run += s.repeat_step) {
-        const StagedVector v = find_staged(s, i, misalignment(run));
-        if (v.at >= bytes) continue;
-        const uint4* two = copies + v.stage - 1;
-        const Vector value = shift_together(load_vector(two), load_vector(two + 1), v.shift);
-        store_part<unit>(run + v.at, value, v.at < 0 ? -v.at : 0,
-                         bytes - v.at < vector_bytes ? bytes - v.at : vector_bytes);
+        const StagedPiece piece = find_staged(s, number, i, misalignment(run) & (s.out_bytes - 1));
+        if (piece.at < bytes)
+          write(run + piece.at, copies + piece.from, piece.shift, piece.at < 0 ? -piece.at : 0,
+                bytes - piece.at);
       }
     }
+  }
+
+  __device__ void unstage(const unsigned char* copies) const {
+    if (s.out_bytes == vector_bytes)
+      unstage(copies, [](char* to, const unsigned char* two, int shift, int begin, int left) {
+        store_part<unit>(to,
+                         shift_together(load_vector(two), load_vector(two + vector_bytes), shift),
+                         begin, left < vector_bytes ? left : vector_bytes);
+      });
+    else
+      unstage(copies, [](char* to, const unsigned char* two, int shift, int begin, int left) {
+        const uint64_t pair =
+            (static_cast<uint64_t>(load_word<4>(two + 4)) << 32) | load_word<4>(two);
+        const auto value = static_cast<uint32_t>(pair >> (8 * shift));
+        if (begin == 0 && left >= 4) return store_word<4>(to, value);
+#pragma unroll
+        for (int k = 0; k < 4; k += unit)
+          if (k >= begin && k < left)
+            store_word<unit>(to + k, static_cast<Word<unit>>(value >> (8 * k)));
+      });
   }
 
   // A thread's positions, each in all of its runs: what it finds out of a position serves them all.
@@ -315,7 +335,7 @@ __global__ void __launch_bounds__(tile_threads,
   const ThreadPlace thread = place_thread(s, threadIdx.x);
   if constexpr (gather == Gather::staged) {
     const TileStore<unit> store(s, place, dst, src, images);
-    auto* copies = reinterpret_cast<uint4*>(images + s.stage_at) + 1;
+    unsigned char* copies = images + s.stage_at + vector_bytes;
     if (thread.run < s.run_threads) store.stage(thread, copies);
     __syncthreads();
     store.unstage(copies);

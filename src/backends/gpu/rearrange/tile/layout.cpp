@@ -297,10 +297,8 @@ class Layouter {
     return true;
   }
 
-  // Of a run's copy in shared memory.
+  // Vectors of a run's copy in shared memory, and of a run wherever the bases lie.
   int64_t stage_vectors() const { return ceil_div(int64_t{s.run_units[0]}, vector_units_); }
-
-  // Vectors of a run, wherever the bases lie.
   int64_t most_vectors() const {
     return ceil_div(s.run_units[0] + vector_units_ - 1, vector_units_);
   }
@@ -360,7 +358,10 @@ class Layouter {
   void lay_stage() {
     s.stage_at = s.shared_bytes;
     s.stage_vectors = static_cast<uint32_t>(stage_vectors());
-    s.out_vectors = divisor_of(most_vectors());
+    constexpr int64_t short_run = 192;  // bytes: of vectors too many would be partial
+    const int64_t bytes = int64_t{s.run_units[0]} * nest_.unit;
+    s.out_bytes = nest_.unit > 1 && bytes < short_run ? 4 : vector_bytes;
+    s.out_pieces = divisor_of(ceil_div(bytes + s.out_bytes - nest_.unit, int64_t{s.out_bytes}));
     s.shared_bytes += (static_cast<uint32_t>(s.runs[0]) * s.stage_vectors + 2) * vector_bytes;
   }
 

@@ -105,9 +105,10 @@ struct TileSchedule {
   // In shared memory behind the images: where the first positions are found, in 32 bits each.
   uint32_t table_at, table_units;
   // staged: where the copies of the runs lie, one vector before and behind them included; the vectors
-  // of each, and those that it may touch in dst.
+  // of each; by how many bytes it goes to dst (16, or 4 where runs are short), in so many pieces.
   uint32_t stage_at, stage_vectors;
-  FastDivisor out_vectors;
+  int32_t out_bytes;
+  FastDivisor out_pieces;
   // Where the runs lie (each, single and staged), if that takes more than one loop.
   uint32_t runs_at;
   FastDivisor
@@ -246,17 +247,19 @@ constexpr RepeatedRun find_repeat(const TileSchedule& s, const TilePlace& place,
   return {number - repeat * static_cast<uint32_t>(place.runs), repeat};
 }
 
-// Vector `number` of all that the runs of a tile touch in dst.
-struct StagedVector {
-  uint32_t run, stage;  // its run; the first of the two vectors of the copies that it is made of
-  int32_t at;           // where it lies in its run, in bytes; below 0 where it begins before
-  int32_t shift;        // its first byte in the two
+// Piece `number` of all that the runs of a tile touch in dst.
+struct StagedPiece {
+  int32_t from;  // the first of the two pieces of the copies that it is made of, in bytes from them
+  int32_t at;    // where it lies in its run, in bytes; below 0 where it begins before
+  int32_t shift;  // its first byte in the two
 };
-constexpr StagedVector find_staged(const TileSchedule& s, uint32_t number, int lead) {
-  const uint32_t run = divide(number, s.out_vectors);
-  const uint32_t vector = number - run * s.out_vectors.divisor;
-  return {run, run * s.stage_vectors + vector + (lead == 0),
-          static_cast<int32_t>(vector) * vector_bytes - lead, -lead & (vector_bytes - 1)};
+// `lead`: by how many bytes its run begins behind a multiple of a piece.
+constexpr StagedPiece find_staged(const TileSchedule& s, uint32_t run, uint32_t number, int lead) {
+  const uint32_t piece = number - run * s.out_pieces.divisor;
+  const auto at = static_cast<int32_t>(piece) * s.out_bytes;
+  return {static_cast<int32_t>(run * s.stage_vectors) * vector_bytes + at -
+              (lead == 0 ? 0 : s.out_bytes),
+          at - lead, -lead & (s.out_bytes - 1)};
 }
 
 // Linear gathering wants dst addresses that are multiples of the vector, columns also src addresses
