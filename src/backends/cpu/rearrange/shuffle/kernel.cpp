@@ -109,10 +109,11 @@ class Shuffle final : public Kernel {
     if (schedule_.room == 0) return run_all(dst, src);
     alignas(line_bytes) char copy[most_copied];
     const ByteRange& span = schedule_.span;
-    char* const base =
-        copy + schedule_.room - (span.begin & -line_bytes);  // lines begin where they do in src
-    std::memcpy(base + span.begin, src + span.begin, static_cast<size_t>(span.end - span.begin));
-    run_all(dst, base);
+    // Lines begin where they do in src.
+    const int64_t shift = schedule_.room - (span.begin & -line_bytes);
+    std::memcpy(copy + (shift + span.begin), src + span.begin,
+                static_cast<size_t>(span.end - span.begin));
+    run_all(dst, copy + shift);
   }
 
  private:
@@ -297,11 +298,11 @@ class Shuffle final : public Kernel {
   // Periods whose windows reach over the ends of src read what there is of them in a copy.
   void run_copied(ShuffleRun& run, int64_t place, const ByteRange& reach) const {
     alignas(line_bytes) char copy[most_end + line_bytes];
-    char* const base = copy - (reach.begin & -line_bytes);
+    const int64_t shift = reach.begin & -line_bytes;  // only what stays within is added to copy
     const int64_t begin = std::max(reach.begin, readable_.begin),
                   end = std::min(reach.end, readable_.end);
-    std::memcpy(base + begin, run.src + begin, static_cast<size_t>(end - begin));
-    run.src = base + place;
+    std::memcpy(copy + (begin - shift), run.src + begin, static_cast<size_t>(end - begin));
+    run.src = copy + (place - shift);
     run_freely(run);
   }
   // One period, where some of its windows would reach over the ends of src.
