@@ -123,7 +123,8 @@ TEST_F(GpuFaults, FreedMemoryIsRefused) {
   expect_it_works(64);
 }
 
-// What is asked of a stream whose capture can never end fails; nothing vanishes.
+// A capture that can never end says so when it is to end. (What is put into it until then CUDA takes in silence; the
+// emulator refuses it.)
 TEST_F(GpuFaults, ACaptureThatLosesItsOriginIsTold) {
   infinirtStream_t origin = nullptr, joined = nullptr;
   infinirtEvent_t event = nullptr;
@@ -135,7 +136,7 @@ TEST_F(GpuFaults, ACaptureThatLosesItsOriginIsTold) {
   ASSERT_OK(infinirtEventRecord(event, origin));
   ASSERT_OK(infinirtStreamWaitEvent(joined, event));
   EXPECT_OK(infinirtStreamDestroy(origin));
-  EXPECT_NE(INFINI_STATUS_SUCCESS, infinirtMemsetAsync(a_, 1, 64, joined));
+  (void)infinirtMemsetAsync(a_, 1, 64, joined);
   EXPECT_NE(INFINI_STATUS_SUCCESS, infinirtStreamEndCapture(joined, &graph));
   EXPECT_EQ(nullptr, graph);
   EXPECT_OK(infinirtStreamDestroy(joined));
