@@ -79,4 +79,10 @@ void measure(Device& device, std::vector<Side>& sides, double seconds, double se
   }
 }
 
+double time_once(Device& device, const Body& body) {
+  constexpr double is_short = 0.02;
+  const double once = time_runs(device, body, 1);
+  return once > is_short ? once : time_runs(device, body, 1);
+}
+
 }  // namespace infini::bench

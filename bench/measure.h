@@ -50,4 +50,7 @@ std::vector<double> ratios_of(const Side& other, const Side& side);
 void measure(Device& device, std::vector<Side>& sides, double seconds, double settle = 0,
              double idle = 0);
 
+// Seconds of one run: of two where that is short, the second.
+double time_once(Device& device, const Body& body);
+
 }  // namespace infini::bench

@@ -101,18 +101,16 @@ Problem prepare_gemm(const std::string& text) {
 // Those that are much slower than the fastest are measured once and not again.
 void measure_all(RegretRow& row, Problem& problem, double seconds) {
   Device& device = current_device();
-  std::vector<Side> first;
-  for (auto& runnable : problem.runnables) first.push_back({runnable.body});
-  measure(device, first, 1e-4 * static_cast<double>(first.size()));
-  double fastest = first.front().median();
-  for (const Side& side : first) fastest = std::min(fastest, side.median());
+  std::vector<double> first;
+  for (auto& runnable : problem.runnables) first.push_back(time_once(device, runnable.body));
+  const double fastest = *std::min_element(first.begin(), first.end());
   std::vector<Side> sides;
   std::vector<size_t> which;
   for (size_t i = 0; i < first.size(); ++i) {
     row.bidders.push_back(
-        {problem.runnables[i].candidate, problem.runnables[i].predicted, first[i].median()});
+        {problem.runnables[i].candidate, problem.runnables[i].predicted, first[i]});
     const bool is_chosen = problem.runnables[i].candidate == row.chosen;
-    if (first[i].median() > slow_factor * fastest && !is_chosen) continue;
+    if (first[i] > slow_factor * fastest && !is_chosen) continue;
     sides.push_back({problem.runnables[i].body});
     which.push_back(i);
   }

@@ -28,7 +28,6 @@ std::string text_of(const cpu::Policy& p) {
   return " [policy:" + part("bytes_per_thread", p.bytes_per_thread) +
          part("streamed_bytes", p.streamed_bytes) + part("strip", p.strip) +
          part("chunk", p.chunk) + part("memory_bytes", p.memory_bytes) + part("pairs", p.pairs) +
-         part("planes", p.planes) + part("prepared_bytes", p.prepared_bytes) +
          part("piece_bytes", p.piece_bytes) + "]";
 }
 
@@ -46,8 +45,6 @@ cpu::Policy choose_policy(Input& in, int threads) {
   policy.pairs = from / 64 % 2 != 0;
   policy.strip = lengths[shape % 4];
   policy.chunk = lengths[shape / 4 % 4];
-  policy.planes = shape / 16 % 2 != 0 ? 4 : 8;
-  policy.prepared_bytes = sizes[more % 8];
   policy.piece_bytes = sizes[2 + more / 8 % 6];
   return policy;
 }

@@ -16,6 +16,7 @@ struct Rate {
 
 struct Machine {
   std::string name;    // what the processor calls itself, with its family and model
+  std::string kind;    // the profile that its facts begin with
   std::string origin;  // the profile's name, "measured", or the file that the facts were kept in
 
   double threads = 1;  // that moved bytes together when the rates were measured

@@ -177,7 +177,7 @@ Machine profile(const std::string& name) {
               : name == "sapphire_rapids" ? sapphire_rapids()
               : name == "zen4"            ? zen4()
                                           : generic();
-  m.name = m.origin = name;
+  m.name = m.kind = m.origin = name;
   return m;
 }
 

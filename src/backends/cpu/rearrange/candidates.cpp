@@ -1,69 +1,161 @@
-// Rearrange on the CPU: the ordered list of candidates.
+// Rearrange on the CPU: the list of candidates. Each bids by its own schedule and cost.
+#include "backends/cpu/rearrange/candidates.h"
+
+#include <algorithm>
+
 #include "backends/cpu/backend.h"
 #include "backends/cpu/rearrange/blocks/schedule.h"
-#include "backends/cpu/rearrange/kernel.h"
-#include "backends/cpu/rearrange/panels/kernels.h"
+#include "backends/cpu/rearrange/nest/schedule.h"
+#include "backends/cpu/rearrange/pins.h"
+#include "backends/cpu/rearrange/repeated/schedule.h"
+#include "backends/cpu/rearrange/runs/schedule.h"
+#include "backends/cpu/rearrange/shuffle/kernels.h"
+#include "backends/cpu/rearrange/shuffle/schedule.h"
+#include "backends/cpu/rearrange/tiles/schedule.h"
 #include "contract/candidate.h"
 
 namespace infini::cpu {
 namespace {
 
-using Make = std::unique_ptr<RearrangeKernel> (*)(const RearrangePlan&, const Policy&);
+using Offered = Bid<RearrangeKernel>;
 
-bool any(const infini::Device&, const RearrangePlan&) { return true; }
+template <class Schedule>
+using Cost = double (*)(const Schedule&, const RearrangePlan&, const Setting&);
+template <class Schedule>
+using Make = std::unique_ptr<RearrangeKernel> (*)(Schedule, const RearrangePlan&, const Policy&);
 
-template <Make make>
-std::unique_ptr<RearrangeKernel> from_plan(const infini::Device&, const RearrangePlan& plan) {
-  return make(plan, current_policy());
+// To make a kernel takes time, too, which its runs share: so many, at least, where somebody asks for the best one.
+constexpr double runs_of_a_kernel = 200;
+constexpr double making_runs_ns = 500, making_tiles_ns = 500, making_blocks_ns = 4000,
+                 making_shuffle_ns = 30000;
+
+template <class Schedule>
+Offered bid_of(std::optional<Schedule> schedule, Cost<Schedule> cost, Make<Schedule> make,
+               double making_ns, const char* why_not, const Setting& setting,
+               const RearrangePlan& plan, double limit) {
+  if (!schedule) return cannot<RearrangeKernel>(why_not);
+  const double nanoseconds = cost(*schedule, plan, setting) + making_ns / runs_of_a_kernel;
+  if (nanoseconds >= limit) return at_least<RearrangeKernel>(nanoseconds);
+  return would_take<RearrangeKernel>(
+      nanoseconds, [make, &setting, &plan, kept = std::move(*schedule)]() mutable {
+        return make(std::move(kept), plan, setting.policy);
+      });
 }
 
-// Past the cache, long rows that become columns are moved fastest in blocks and tiles.
-bool is_narrow(const infini::Device&, const RearrangePlan& plan) {
-  return !beyond_caches(plan, current_policy()) || !is_wide_transposition(plan);
+// Nobody begins with less than this.
+double least_ns(const Setting& setting, double making_ns) {
+  return task_ns(setting.machine) + making_ns / runs_of_a_kernel;
 }
 
-// Short rows that end within lines and lie far apart are better put together in blocks.
-bool is_line(const infini::Device& device, const RearrangePlan& plan) {
-  const bool ragged = plan.atom_bytes % line_bytes != 0 && !is_word(plan.atom_bytes);
-  return is_narrow(device, plan) && !(ragged && make_block_schedule(plan, current_policy()));
+Offered bid_nest(const Setting& setting, const RearrangePlan& plan, double limit) {
+  return bid_of<NestSchedule>(make_nest_schedule(plan), nest_ns, make_nest, 0, "", setting, plan,
+                              limit);
 }
 
-// To find the windows takes as long as moving some of them.
-bool is_worth_a_program(const infini::Device& device, const RearrangePlan& plan) {
-  return moved_bytes(plan) >= current_policy().prepared_bytes && is_narrow(device, plan);
+Offered bid_runs(const Setting& setting, const RearrangePlan& plan, double limit) {
+  if (const double least = least_ns(setting, making_runs_ns); least > limit)
+    return at_least<RearrangeKernel>(least);
+  return bid_of<RunSchedule>(
+      make_run_schedule(plan, setting.policy), runs_ns, make_runs, making_runs_ns,
+      "nothing that lies together on one side is a run on the other", setting, plan, limit);
 }
 
-std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan,
-                                        const Choice& choice);
-
-std::unique_ptr<RearrangeKernel> repeated(const infini::Device& device, const RearrangePlan& plan) {
-  return make_repeated(plan, current_policy(),
-                       [&](const RearrangePlan& part) { return choose(device, part, {}); });
+Offered bid_tiles(const Setting& setting, const RearrangePlan& plan, double limit) {
+  if (const double least = least_ns(setting, making_tiles_ns); least > limit)
+    return at_least<RearrangeKernel>(least);
+  return bid_of<TileSchedule>(
+      make_tile_schedule(plan, setting.policy), tiles_ns, make_tiles, making_tiles_ns,
+      "no rows of words that lie together in dst cross columns that do in src", setting, plan,
+      limit);
 }
 
-template <int rank, auto accepts, auto make>
-constexpr auto rule =
-    bid_by_rule<rank, accepts, make, RearrangeKernel, infini::Device, RearrangePlan>;
+Offered bid_blocks(const Setting& setting, const RearrangePlan& plan, double limit) {
+  if (const double least = least_ns(setting, making_blocks_ns); least > limit)
+    return at_least<RearrangeKernel>(least);
+  return bid_of<BlockSchedule>(make_block_schedule(plan), blocks_ns, make_blocks, making_blocks_ns,
+                               "no box of the plan has runs on both sides", setting, plan, limit);
+}
 
-constexpr Candidate<RearrangeKernel, infini::Device, RearrangePlan> candidates[] = {
-    {"repeated", rule<1, any, repeated>},
-    {"shuffle", rule<2, is_worth_a_program, from_plan<make_shuffle>>},
-    {"runs", rule<3, is_line, from_plan<make_runs>>},
-    {"blocks", rule<4, any, from_plan<make_blocks>>},
-    {"tiles", rule<5, any, from_plan<make_tiles>>},
-    {"nest", rule<6, any, from_plan<make_nest>>},
+Offered bid_shuffle(const Setting& setting, const RearrangePlan& plan, double limit) {
+  const int width = shuffle_width(setting.isa);
+  if (width == 0) return cannot<RearrangeKernel>("this processor shuffles no bytes");
+  const double least =
+      std::max(least_ns(setting, making_shuffle_ns), limit < std::numeric_limits<double>::infinity()
+                                                         ? least_shuffle_time(plan, setting, width)
+                                                         : 0);
+  if (least > limit) return at_least<RearrangeKernel>(least);
+  return bid_of<ShuffleSchedule>(
+      make_shuffle_schedule(plan, setting.policy, width), shuffle_ns, make_shuffle,
+      making_shuffle_ns,
+      "its rows are too long for a program of shuffles, or come from too many places", setting,
+      plan, limit);
+}
+
+Offered bid_repeated(const Setting& setting, const RearrangePlan& plan, double limit);
+
+constexpr Candidate<RearrangeKernel, Setting, RearrangePlan> candidates[] = {
+    {"nest", bid_nest},     {"runs", bid_runs},         {"tiles", bid_tiles},
+    {"blocks", bid_blocks}, {"repeated", bid_repeated}, {"shuffle", bid_shuffle},
 };
 
-std::unique_ptr<RearrangeKernel> choose(const infini::Device& device, const RearrangePlan& plan,
-                                        const Choice& choice) {
-  return cheapest(candidates, device, plan, choice, {"INFINI_CPU_REARRANGE", "INFINI_REARRANGE"});
+struct Best {
+  const char* name = "";
+  Offered bid;
+};
+// `but`: not by that one.
+Best find_best(const Setting& setting, const RearrangePlan& plan, double limit,
+               decltype(&bid_nest) but = nullptr) {
+  Best best;
+  for (const auto& candidate : candidates) {
+    if (candidate.bid == but) continue;
+    auto bid = candidate.bid(setting, plan, limit);
+    if (bid.offer == nullptr || bid.nanoseconds >= limit) continue;
+    limit = bid.nanoseconds;
+    best = {candidate.name, std::move(bid)};
+  }
+  return best;
+}
+
+constexpr const char* variables[] = {"INFINI_CPU_REARRANGE", "INFINI_REARRANGE"};
+
+// Of two parts, each by whoever bids least for it.
+Offered bid_repeated(const Setting& setting, const RearrangePlan& plan, double limit) {
+  auto schedule = make_repeated_schedule(plan);
+  if (!schedule) return cannot<RearrangeKernel>("it repeats no block of dst");
+  struct Parts {
+    RepeatedPlans plans;
+    Best once, again;
+  };
+  auto parts = std::make_unique<Parts>();
+  parts->plans = schedule->parts;
+  parts->once = find_best(setting, parts->plans.once, limit);
+  if (parts->once.bid.offer == nullptr) return at_least<RearrangeKernel>(limit);
+  const double left = limit - parts->once.bid.nanoseconds;
+  parts->again = find_best(setting, parts->plans.again, left, bid_repeated);
+  if (parts->again.bid.offer == nullptr) return at_least<RearrangeKernel>(limit);
+  const double both = parts->once.bid.nanoseconds + parts->again.bid.nanoseconds;
+  return would_take<RearrangeKernel>(both, [&plan, kept = std::move(parts)] {
+    return make_repeated(plan, kept->once.bid.offer->make(), kept->again.bid.offer->make());
+  });
 }
 
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const RearrangePlan& plan,
+Setting current_setting() { return {machine(), current_policy(), isa()}; }
+
+const char* cheapest_name(const Setting& setting, const RearrangePlan& plan) {
+  if (const char* const pinned = pinned_candidate(setting.machine.kind, plan)) return pinned;
+  return find_best(setting, plan, std::numeric_limits<double>::infinity()).name;
+}
+
+std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device&, const RearrangePlan& plan,
                                                 const Choice& choice) {
-  return choose(device, plan, choice);
+  const Setting setting = current_setting();
+  Choice asked = choice;
+  if (asked.wanted == nullptr && environment(variables[0]) == nullptr &&
+      environment(variables[1]) == nullptr)
+    asked.wanted = pinned_candidate(setting.machine.kind, plan);
+  return cheapest(candidates, setting, plan, asked, {variables[0], variables[1]});
 }
 
 }  // namespace infini::cpu

@@ -169,8 +169,6 @@ NamedPolicy random_policy(harness::Random& random, int64_t bytes, Output output)
   policy.chunk = int64_t{128} << random.between(0, 3);
   policy.memory_bytes = around(bytes / 4);
   policy.pairs = random.one_in(2);
-  policy.planes = random.one_in(2) ? 4 : 8;
-  policy.prepared_bytes = around(bytes);
   policy.piece_bytes = int64_t{1} << random.between(9, 18);
   policy.tile_streamed_bytes = random.one_in(2) ? 0 : policy.streamed_bytes;
   policy.copy_places = random.one_in(2) ? 1 : 4;
@@ -180,8 +178,7 @@ NamedPolicy random_policy(harness::Random& random, int64_t bytes, Output output)
   std::ostringstream name;
   name << policy.threads << " threads, " << policy.bytes_per_thread << " each, streamed from "
        << policy.streamed_bytes << ", strip " << policy.strip << ", chunk " << policy.chunk
-       << ", memory " << policy.memory_bytes << (policy.pairs ? ", pairs" : "") << ", planes "
-       << policy.planes << ", prepared " << policy.prepared_bytes << ", piece "
+       << ", memory " << policy.memory_bytes << (policy.pairs ? ", pairs" : "") << ", piece "
        << policy.piece_bytes << ", tiles " << policy.tile_streamed_bytes << ", places "
        << policy.copy_places << ", followed " << policy.followed_rows << ", prefetched "
        << policy.prefetched_strip;

@@ -136,15 +136,4 @@ inline std::string with_setting(const std::string& schedule, Isa level, int thre
          (threads == 1 ? " thread\n" : " threads\n") + to_string(machine());
 }
 
-// The candidates; each file makes its own. Null: declined.
-std::unique_ptr<RearrangeKernel> make_tiles(const RearrangePlan& plan, const Policy& policy);
-std::unique_ptr<RearrangeKernel> make_blocks(const RearrangePlan& plan, const Policy& policy);
-std::unique_ptr<RearrangeKernel> make_nest(const RearrangePlan& plan, const Policy& policy);
-std::unique_ptr<RearrangeKernel> make_shuffle(const RearrangePlan& plan, const Policy& policy);
-std::unique_ptr<RearrangeKernel> make_runs(const RearrangePlan& plan, const Policy& policy);
-// Of two kernels for parts of the plan, which `make` chooses.
-using MakePart = std::function<std::unique_ptr<RearrangeKernel>(const RearrangePlan&)>;
-std::unique_ptr<RearrangeKernel> make_repeated(const RearrangePlan& plan, const Policy& policy,
-                                               const MakePart& make);
-
 }  // namespace infini::cpu

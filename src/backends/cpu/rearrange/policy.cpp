@@ -3,7 +3,6 @@
 #include <atomic>
 #include <bit>
 
-#include "backends/cpu/machine/isa.h"
 #include "backends/cpu/rearrange/schedule.h"
 #include "backends/cpu/runtime/parallel.h"
 
@@ -59,9 +58,7 @@ ForcedPolicy::~ForcedPolicy() { forced_policy = before_; }
 Policy current_policy() {
   if (const Policy* const forced = forced_policy) [[unlikely]]
     return *forced;
-  Policy policy = policy_from(machine(), available_threads());
-  policy.planes = isa() == Isa::avx512 ? 8 : 4;
-  return policy;
+  return policy_from(machine(), available_threads());
 }
 
 }  // namespace infini::cpu

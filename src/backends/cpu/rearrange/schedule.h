@@ -11,6 +11,7 @@
 #include "backends/cpu/machine/machine.h"
 #include "backends/cpu/rearrange/panels/kernels.h"
 #include "base/checked.h"
+#include "contract/kernels.h"
 #include "plan/rearrange_plan.h"
 
 namespace infini::cpu {
@@ -25,9 +26,7 @@ struct Policy {
   int64_t chunk = 1024;             // rows of a tile whose strip is less than a page of src
   int64_t memory_bytes = 20 << 20;  // from here on both tensors are far beyond the private caches
   bool pairs = false;               // pairs of lines are stored faster than lines that lie apart
-  int64_t planes = 8;  // as many woven ones are taken apart faster run by run than in blocks
-  int64_t prepared_bytes = 64 << 10;  // fewer are moved before blocks, programs or parts are found
-  int64_t piece_bytes = 256 << 10;    // of a long run in a task; of what is shared a part of it
+  int64_t piece_bytes = 256 << 10;  // of a long run in a task; of what is shared a part of it
   // As streamed_bytes, of tiles, whose lines lie apart; 0: as that says, earlier where pairs are faster.
   int64_t tile_streamed_bytes = 0;
   int64_t copy_places = 4, copy_ahead = 256;  // of copies past the cache, see Machine
@@ -54,6 +53,8 @@ class ForcedPolicy {
   Policy policy_;
   const Policy* before_;
 };
+
+struct Setting;  // see cost.h
 
 // What tiles are made of.
 constexpr bool is_word(int64_t bytes) {

@@ -10,7 +10,14 @@
 #include <cstring>
 
 #include "backends/cpu/machine/isa.h"
+#include "backends/cpu/rearrange/blocks/schedule.h"
 #include "backends/cpu/rearrange/kernel.h"
+#include "backends/cpu/rearrange/nest/schedule.h"
+#include "backends/cpu/rearrange/repeated/schedule.h"
+#include "backends/cpu/rearrange/runs/schedule.h"
+#include "backends/cpu/rearrange/shuffle/kernels.h"
+#include "backends/cpu/rearrange/shuffle/schedule.h"
+#include "backends/cpu/rearrange/tiles/schedule.h"
 #include "base/environment.h"
 #include "harness/problem.h"
 #include "harness/random_problems.h"
@@ -20,21 +27,49 @@ namespace infini::cpu {
 
 using Make = std::unique_ptr<RearrangeKernel> (*)(const RearrangePlan&, const Policy&);
 
-inline std::unique_ptr<RearrangeKernel> make_repeated_runs(const RearrangePlan& plan,
-                                                           const Policy& policy) {
-  return make_repeated(plan, policy, [&](const RearrangePlan& part) {
-    auto lines = make_runs(part, policy);
-    return lines ? std::move(lines) : make_nest(part, policy);
-  });
+using Kernels = std::unique_ptr<RearrangeKernel>;
+
+// Of a schedule, where there is one.
+template <class Schedule, class MakeKernel>
+Kernels made_of(std::optional<Schedule> schedule, MakeKernel make, const RearrangePlan& plan,
+                const Policy& policy) {
+  return schedule ? make(std::move(*schedule), plan, policy) : nullptr;
+}
+
+inline Kernels try_nest(const RearrangePlan& plan, const Policy& policy) {
+  return make_nest(make_nest_schedule(plan), plan, policy);
+}
+inline Kernels try_runs(const RearrangePlan& plan, const Policy& policy) {
+  return made_of(make_run_schedule(plan, policy), make_runs, plan, policy);
+}
+inline Kernels try_tiles(const RearrangePlan& plan, const Policy& policy) {
+  return made_of(make_tile_schedule(plan, policy), make_tiles, plan, policy);
+}
+inline Kernels try_blocks(const RearrangePlan& plan, const Policy& policy) {
+  return made_of(make_block_schedule(plan), make_blocks, plan, policy);
+}
+inline Kernels try_shuffle(const RearrangePlan& plan, const Policy& policy) {
+  const int width = shuffle_width(isa());
+  if (width == 0) return nullptr;
+  return made_of(make_shuffle_schedule(plan, policy, width), make_shuffle, plan, policy);
+}
+inline Kernels try_repeated(const RearrangePlan& plan, const Policy& policy) {
+  const auto schedule = make_repeated_schedule(plan);
+  if (!schedule) return nullptr;
+  const auto part = [&](const RearrangePlan& of) {
+    auto runs = try_runs(of, policy);
+    return runs ? std::move(runs) : try_nest(of, policy);
+  };
+  return make_repeated(plan, part(schedule->parts.once), part(schedule->parts.again));
 }
 
 struct NamedMake {
   const char* name;
   Make make;
 };
-inline constexpr NamedMake makes[] = {
-    {"repeated", make_repeated_runs}, {"shuffle", make_shuffle}, {"runs", make_runs},
-    {"blocks", make_blocks},          {"tiles", make_tiles},     {"nest", make_nest}};
+inline constexpr NamedMake makes[] = {{"repeated", try_repeated}, {"shuffle", try_shuffle},
+                                      {"runs", try_runs},         {"blocks", try_blocks},
+                                      {"tiles", try_tiles},       {"nest", try_nest}};
 
 struct NamedPolicy {
   std::string name;

@@ -109,11 +109,10 @@ class Blocks final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_blocks(const RearrangePlan& plan, const Policy& policy) {
-  auto schedule = make_block_schedule(plan, policy);
-  if (!schedule) return nullptr;
+std::unique_ptr<RearrangeKernel> make_blocks(BlockSchedule schedule, const RearrangePlan& plan,
+                                             const Policy& policy) {
   const int64_t bytes = moved_bytes(plan);
-  return std::make_unique<Blocks>(std::move(*schedule), bytes, threads_for(bytes, policy), isa());
+  return std::make_unique<Blocks>(std::move(schedule), bytes, threads_for(bytes, policy), isa());
 }
 
 }  // namespace infini::cpu

@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "backends/cpu/rearrange/panels/kernels.h"
-#include "backends/cpu/rearrange/tiles/schedule.h"
 #include "base/checked.h"
 
 namespace infini::cpu {
@@ -35,23 +34,6 @@ std::vector<size_t> chain(const std::vector<Axis>& axes, int64_t word, int64_t g
     found.push_back(static_cast<size_t>(next - axes.begin()));
     run += (next->loop.extent - 1) * std::abs(next->loop.*step);
   }
-}
-
-// Tiles of rows and columns do as well where their lines are put together without a buffer, from rows of whole lines.
-bool suits(const TileSchedule& tiles) {
-  return tiles.store == TileSchedule::Store::streamed &&
-         tiles.column_count * tiles.word >= line_bytes;
-}
-
-// Rows that fill no line, or columns that fill no lane: tiles of them move little at a time, even in the cache.
-bool is_slim(const TileSchedule& tiles) {
-  return tiles.row_count * tiles.word < line_bytes || tiles.column_count * tiles.word < lane_bytes;
-}
-
-bool is_for_others(const RearrangePlan& plan, const Policy& policy) {
-  const auto tiles = make_tile_schedule(plan, policy);
-  if (beyond_caches(plan, policy)) return tiles && suits(*tiles);
-  return moved_bytes(plan) < policy.prepared_bytes || (tiles && !is_slim(*tiles));
 }
 
 int64_t volume(const std::vector<Axis>& axes) {
@@ -137,9 +119,8 @@ int64_t run_pitch(int64_t run) {
   return (lines | 1) * line_bytes;
 }
 
-std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, const Policy& policy) {
-  if (plan.depth < 2 || plan.atom_bytes > most_atom || is_for_others(plan, policy))
-    return std::nullopt;
+std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan) {
+  if (plan.depth < 2 || plan.atom_bytes > most_atom) return std::nullopt;
   BlockSchedule schedule;
   schedule.word = plan.atom_bytes;
   schedule.dst_offset = plan.dst_offset;
@@ -164,19 +145,6 @@ std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, cons
   axes = in_order(axes, in_dst, in_src);
   for (const Axis& axis : axes) schedule.block_count *= axis.parts();
   return schedule;
-}
-
-bool is_wide_transposition(const RearrangePlan& plan) {
-  constexpr int64_t least_columns = 6, least_row_bytes = 256;
-  if (!is_word(plan.atom_bytes) || plan.depth < 2) return false;
-  const Loop& inner = plan.loops[plan.depth - 1];
-  if (inner.dst_step != plan.atom_bytes || inner.extent < least_columns) return false;
-  if (inner.src_step == 0) return false;  // what stands still is filled in
-  std::vector<Axis> axes;
-  for (int i = 0; i + 1 < plan.depth; ++i) axes.push_back({plan.loops[i]});
-  int64_t row = plan.atom_bytes;
-  for (const size_t i : chain<&Loop::src_step>(axes, plan.atom_bytes)) row *= axes[i].loop.extent;
-  return row >= least_row_bytes;
 }
 
 std::string to_string(const BlockSchedule& schedule) {

@@ -39,12 +39,14 @@ constexpr int64_t most_gap = 63;
 // left of its last line, and they do not compete for the same sets of the cache.
 int64_t run_pitch(int64_t run);
 
-// Null when the plan is no transposition, or better walked otherwise.
-std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan, const Policy& policy);
+// Null when the plan is no transposition.
+std::optional<BlockSchedule> make_block_schedule(const RearrangePlan& plan);
 
-// Long rows of src become at least a handful of columns: then blocks are faster than anything that moves single rows
-// of dst.
-bool is_wide_transposition(const RearrangePlan& plan);
+// How long it takes.
+double blocks_ns(const BlockSchedule& schedule, const RearrangePlan& plan, const Setting& setting);
+
+std::unique_ptr<RearrangeKernel> make_blocks(BlockSchedule schedule, const RearrangePlan& plan,
+                                             const Policy& policy);
 
 std::string to_string(const BlockSchedule& schedule);
 

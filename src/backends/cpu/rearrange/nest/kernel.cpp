@@ -107,9 +107,10 @@ class Nest final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_nest(const RearrangePlan& plan, const Policy& policy) {
+std::unique_ptr<RearrangeKernel> make_nest(NestSchedule schedule, const RearrangePlan& plan,
+                                           const Policy& policy) {
   const int64_t bytes = moved_bytes(plan);
-  return std::make_unique<Nest>(make_nest_schedule(plan), bytes, threads_for(bytes, policy));
+  return std::make_unique<Nest>(std::move(schedule), bytes, threads_for(bytes, policy));
 }
 
 }  // namespace infini::cpu

@@ -20,7 +20,19 @@ struct NestSchedule {
   int64_t tasks() const { return outer_count * blocks(); }
 };
 
+// The kernel's loop for atoms of this size knows it: one move.
+constexpr bool has_constant_move(int64_t bytes) {
+  return (bytes <= 4 && bytes != 0) || bytes == 6 || bytes == 8 || bytes == 12 || bytes == 16 ||
+         bytes == 24 || bytes == 32 || bytes == 48;
+}
+
 NestSchedule make_nest_schedule(const RearrangePlan& plan);
+
+// How long it takes.
+double nest_ns(const NestSchedule& schedule, const RearrangePlan& plan, const Setting& setting);
+
+std::unique_ptr<RearrangeKernel> make_nest(NestSchedule schedule, const RearrangePlan& plan,
+                                           const Policy& policy);
 
 std::string to_string(const NestSchedule& schedule);
 

@@ -1,13 +1,9 @@
 // Plans that write the same block of dst again and again: the first from src, all others from there.
 #include "backends/cpu/rearrange/kernel.h"
+#include "backends/cpu/rearrange/repeated/schedule.h"
 
 namespace infini::cpu {
 namespace {
-
-// Shorter blocks are worth it past the cache, where all repetitions of one together are long.
-constexpr int64_t least_block = 1 << 10, least_short_block = 40, least_region = 4 << 10;
-constexpr int64_t least_times = 3,
-                  least_times_of_each = 8;  // all blocks are made before they are repeated
 
 class Repeated final : public Kernel {
  public:
@@ -36,31 +32,12 @@ class Repeated final : public Kernel {
   std::unique_ptr<RearrangeKernel> once_, again_;
 };
 
-// The outermost loop that repeats a block without gaps, if moving the block is more than copying it; or -1.
-int repeating_loop(const RearrangePlan& plan, const Policy& policy) {
-  if (moved_bytes(plan) < policy.prepared_bytes) return -1;
-  const bool streamed = beyond_caches(plan, policy);
-  int found = -1;
-  int64_t block = plan.atom_bytes;
-  for (int i = plan.depth; i-- > 0 && plan.loops[i].dst_step == block;
-       block *= plan.loops[i].extent) {
-    const Loop& loop = plan.loops[i];
-    const int64_t times = i == 0 ? least_times : least_times_of_each;
-    const bool enough = block >= least_block || (streamed && block >= least_short_block &&
-                                                 block * loop.extent >= least_region);
-    if (loop.src_step == 0 && loop.extent >= times && i + 1 < plan.depth && enough) found = i;
-  }
-  return found;
-}
-
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_repeated(const RearrangePlan& plan, const Policy& policy,
-                                               const MakePart& make) {
-  const int loop = repeating_loop(plan, policy);
-  if (loop < 0) return nullptr;
-  const auto [once, again] = repeat_in_dst(plan, loop);
-  return std::make_unique<Repeated>(moved_bytes(plan), make(once), make(again));
+std::unique_ptr<RearrangeKernel> make_repeated(const RearrangePlan& plan,
+                                               std::unique_ptr<RearrangeKernel> once,
+                                               std::unique_ptr<RearrangeKernel> again) {
+  return std::make_unique<Repeated>(moved_bytes(plan), std::move(once), std::move(again));
 }
 
 }  // namespace infini::cpu

@@ -96,11 +96,10 @@ class Runs final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_runs(const RearrangePlan& plan, const Policy& policy) {
-  auto schedule = make_run_schedule(plan, policy);
-  if (!schedule) return nullptr;
+std::unique_ptr<RearrangeKernel> make_runs(RunSchedule schedule, const RearrangePlan& plan,
+                                           const Policy& policy) {
   const int64_t bytes = moved_bytes(plan);
-  return std::make_unique<Runs>(std::move(*schedule), bytes, threads_for(bytes, policy), isa());
+  return std::make_unique<Runs>(std::move(schedule), bytes, threads_for(bytes, policy), isa());
 }
 
 }  // namespace infini::cpu

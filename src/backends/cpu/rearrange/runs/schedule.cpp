@@ -11,15 +11,11 @@ namespace infini::cpu {
 namespace {
 
 constexpr int64_t most_word = 16;
-constexpr int64_t least_run_bytes = 64;  // shorter runs are the nest's business, unless they join
 constexpr int64_t least_streamed_run = 512,
                   least_streamed_copy = 128;  // unless runs are whole lines
-constexpr int64_t least_narrow_run = 256, least_narrow_run_of_many = 8192;  // in the cache
-constexpr int64_t few_ways = 4, least_run_of_many = 2 << 10;
-constexpr int64_t least_seamed = 128;  // shorter runs but copies are left to plain loops
+constexpr int64_t least_seamed = 128;         // shorter runs but copies are left to plain loops
 constexpr int64_t least_joined = 40, most_joined = 1536;  // longer rows are streamed side by side
 constexpr int64_t rows_side_by_side = 16, least_rows_side_by_side = 4, least_far = 2 << 10;
-constexpr int64_t least_fill_bytes = 256;
 constexpr int64_t shared_pieces = 16;  // of a piece: what several runs read again stays in L1
 constexpr int64_t spread_pieces = 64;  // at once, in eight parts, each of them many pages
 constexpr int64_t least_piece = 512;   // kernels are chosen by the length of pieces
@@ -38,15 +34,6 @@ void take_run(const RearrangePlan& plan, RunSchedule& schedule, LineKind kind, i
   schedule.outer.assign(plan.loops, plan.loops + plan.depth - depth);
 }
 
-// The loop that makes the smallest step in src, if that is a word, besides the innermost one; or null.
-const Loop* unit_step(const RearrangePlan& plan) {
-  const Loop* const inner = plan.loops + plan.depth - 1;
-  const Loop* const found = std::find_if(plan.loops, inner, [&](const Loop& loop) {
-    return magnitude(loop.src_step) == plan.atom_bytes;
-  });
-  return found == inner ? nullptr : found;
-}
-
 // A few planes woven into one run: words so close together that no register transpose pays.
 bool take_weave(const RearrangePlan& plan, RunSchedule& schedule) {
   if (plan.depth < 2) return false;
@@ -60,33 +47,22 @@ bool take_weave(const RearrangePlan& plan, RunSchedule& schedule) {
   return true;
 }
 
-bool take_step(const RearrangePlan& plan, const Policy& policy, RunSchedule& schedule) {
+// Every so many words of src.
+bool take_step(const RearrangePlan& plan, RunSchedule& schedule) {
   const Loop& inner = plan.loops[plan.depth - 1];
   const int64_t ways = ways_of(inner.src_step, plan.atom_bytes);
   if (inner.dst_step != plan.atom_bytes || ways == 0) return false;
-  const int64_t run = inner.extent * plan.atom_bytes;
-  const Loop* const unit = unit_step(plan);
-  // In the cache, and of short runs, tiles are better, unless they would be narrower than a line; of many ways blocks, unless
-  // runs join or are long.
-  const bool many = unit != nullptr && ways > few_ways && unit->dst_step != run;
-  const bool large =
-      beyond_caches(plan, policy) && run >= (many ? least_run_of_many : least_streamed_run);
-  const bool narrow = unit != nullptr && unit->extent * plan.atom_bytes < line_bytes &&
-                      run >= (ways <= few_ways ? least_narrow_run : least_narrow_run_of_many);
-  if (!((large || narrow) && ways <= policy.planes) && ways * plan.atom_bytes >= 16 &&
-      unit != nullptr)
-    return false;
   take_run(plan, schedule, LineKind::step, 1);
   schedule.ways = ways;
   return true;
 }
 
-bool take_words(const RearrangePlan& plan, const Policy& policy, RunSchedule& schedule) {
+bool take_words(const RearrangePlan& plan, RunSchedule& schedule) {
   const Loop& inner = plan.loops[plan.depth - 1];
   const int64_t word = plan.atom_bytes;
   if (word != 1 && word != 2 && word != 4 && word != 8 && word != 16) return false;
-  if (take_weave(plan, schedule) || take_step(plan, policy, schedule)) return true;
-  if (inner.dst_step == word && inner.src_step == 0 && inner.extent * word >= least_fill_bytes) {
+  if (take_weave(plan, schedule) || take_step(plan, schedule)) return true;
+  if (inner.dst_step == word && inner.src_step == 0) {
     take_run(plan, schedule, LineKind::fill, 1);
   } else if (inner.dst_step == word && inner.src_step == -word) {
     take_run(plan, schedule, LineKind::flip, 1);
@@ -99,8 +75,8 @@ bool take_words(const RearrangePlan& plan, const Policy& policy, RunSchedule& sc
   return true;
 }
 
-bool take_any(const RearrangePlan& plan, const Policy& policy, RunSchedule& schedule) {
-  if (plan.depth > 0 && plan.atom_bytes <= most_word) return take_words(plan, policy, schedule);
+bool take_any(const RearrangePlan& plan, RunSchedule& schedule) {
+  if (plan.depth > 0 && plan.atom_bytes <= most_word) return take_words(plan, schedule);
   schedule.kind = LineKind::copy;
   schedule.count = plan.atom_bytes;
   schedule.outer.assign(plan.loops, plan.loops + plan.depth);
@@ -232,7 +208,7 @@ std::optional<RunSchedule> make_run_schedule(const RearrangePlan& plan, const Po
   schedule.src_offset = plan.src_offset;
   schedule.places = policy.copy_places;
   if (policy.copy_places == 1) schedule.ahead = policy.copy_ahead;
-  if (!take_any(plan, policy, schedule)) return std::nullopt;
+  if (!take_any(plan, schedule)) return std::nullopt;
   const int64_t run_bytes = schedule.count * schedule.word;
   take_near(schedule);
   const bool large = beyond_caches(plan, policy);
@@ -253,7 +229,6 @@ std::optional<RunSchedule> make_run_schedule(const RearrangePlan& plan, const Po
   schedule.joined = joining && (copies ? schedule.pieces() == 1 : run_bytes >= least_seamed) &&
                     schedule.repeat.extent > 1 && schedule.repeat.dst_step == run_bytes;
   schedule.streamed = large && (streams || schedule.joined);
-  if (plan.depth > 0 && run_bytes < least_run_bytes && !schedule.joined) return std::nullopt;
   return schedule;
 }
 

@@ -39,10 +39,16 @@ struct RunSchedule {
   int64_t tasks() const { return outer_count * pieces(); }
 };
 
-// Null when the plan has no such run, or when tiles serve it better.
+// Null when the plan has no such run.
 std::optional<RunSchedule> make_run_schedule(const RearrangePlan& plan, const Policy& policy);
 
 const char* kind_name(LineKind kind);
+// How long it takes.
+double runs_ns(const RunSchedule& schedule, const RearrangePlan& plan, const Setting& setting);
+
+std::unique_ptr<RearrangeKernel> make_runs(RunSchedule schedule, const RearrangePlan& plan,
+                                           const Policy& policy);
+
 std::string to_string(const RunSchedule& schedule);
 
 }  // namespace infini::cpu

@@ -362,13 +362,10 @@ ShuffleKernels shuffle_kernels(Isa level, int depth) {
 #endif
 }
 
-std::unique_ptr<RearrangeKernel> make_shuffle(const RearrangePlan& plan, const Policy& policy) {
-  const Isa level = isa();
-  if (shuffle_width(level) == 0) return nullptr;
-  auto schedule = make_shuffle_schedule(plan, policy, shuffle_width(level));
-  if (!schedule) return nullptr;
+std::unique_ptr<RearrangeKernel> make_shuffle(ShuffleSchedule schedule, const RearrangePlan& plan,
+                                              const Policy& policy) {
   const int64_t bytes = moved_bytes(plan);
-  return std::make_unique<Shuffle>(std::move(*schedule), bytes, threads_for(bytes, policy), level);
+  return std::make_unique<Shuffle>(std::move(schedule), bytes, threads_for(bytes, policy), isa());
 }
 
 }  // namespace infini::cpu

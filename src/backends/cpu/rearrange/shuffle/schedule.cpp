@@ -6,12 +6,9 @@
 #include <numeric>
 #include <sstream>
 
-#include "backends/cpu/rearrange/blocks/schedule.h"
 #include "backends/cpu/rearrange/kernel.h"
 #include "backends/cpu/rearrange/panels/kernels.h"
-#include "backends/cpu/rearrange/runs/kernels.h"
 #include "backends/cpu/rearrange/shuffle/program.h"
-#include "backends/cpu/rearrange/tiles/schedule.h"
 #include "base/checked.h"
 
 namespace infini::cpu {
@@ -22,12 +19,9 @@ constexpr int64_t enough_period_bytes = 1 << 10;
 constexpr int64_t most_tables = 16 << 10;  // the program stays in L1 beside what it reads and makes
 constexpr int64_t ahead_bytes = 2 << 10;   // at least
 constexpr int64_t most_near_bytes = 16 << 10;
-constexpr int64_t most_woven = 4, least_woven_line = 16 << 10;
 constexpr int64_t least_far = 2 << 10, near_ahead_bytes = 256, near_blocks = 64,
                   least_piece = 1 << 10, most_piece = 8 << 10;
-constexpr int most_far_windows = 4, most_windows = 14;
-constexpr int64_t least_tile_run = 48;
-constexpr int64_t least_joined = 40, most_shuffled_row = 64;
+constexpr int most_windows = 14;
 constexpr int64_t tasks_of_piece = 4;
 
 // Cycles, roughly. A line that is copied past the cache takes 17 of them.
@@ -37,9 +31,6 @@ constexpr double cycles_of_cut_vector =
     10;  // more, where periods end within vectors and so go through L1
 constexpr double cycles_of_rest =
     2000;  // behind the last period of a row that is streamed: its lines are fetched from memory
-constexpr double most_cycles = 26, most_cycles_of_short = 10;  // of a vector, of 64 bytes and of 16
-
-double limit_of(int width) { return width == line_bytes ? most_cycles : most_cycles_of_short; }
 
 // A way to see the plan: loop `level` walks along blocks that the loops inside of it make, `blocks` to a period.
 struct View {
@@ -47,6 +38,7 @@ struct View {
   int64_t block_bytes, block_step, blocks;  // step: with the gap behind it in dst
   ShuffleCost cost;
   double cycles = INFINITY;  // of a line
+  bool known = false;        // the cost is that of this very period
 
   bool has_gaps() const { return block_step != block_bytes; }
   bool is_whole(int width) const { return blocks * block_step % width == 0; }
@@ -99,32 +91,10 @@ std::vector<int64_t> block_counts(int64_t block_bytes, int64_t extent, int64_t w
   return counts;
 }
 
-// A block that is one word, which tiles and line kernels know.
-bool is_single_word(const RearrangePlan& plan, int64_t block_bytes) {
-  return block_bytes == plan.atom_bytes && is_word(block_bytes);
-}
-
-// Blocks with short gaps between them, which stores of 64 bytes can leave out. (Single words in their order: see
-// LineKind::spread.)
-bool takes_gaps(const RearrangePlan& plan, int64_t block_bytes, const Loop& loop, int width) {
+// Blocks with short gaps between them, which stores of 64 bytes can leave out.
+bool takes_gaps(int64_t block_bytes, const Loop& loop, int width) {
   const int64_t gap = loop.dst_step - block_bytes;
-  if (width != line_bytes || gap <= 0 || gap >= width || block_bytes >= most_gapped_block)
-    return false;
-  return !is_single_word(plan, block_bytes) || loop.src_step != block_bytes ||
-         loop.dst_step > max_ways * block_bytes;
-}
-
-// The windows that the first vector needs: no view needs fewer. Most transpositions are declined by this alone.
-int least_depth(const RearrangePlan& plan, int width) {
-  ShuffleTask first{1, 0, 0, plan.atom_bytes, {}};
-  const std::vector<Loop> loops(plan.loops, plan.loops + plan.depth);
-  NestCursor cursor(loops, 0);
-  const int64_t atoms = std::min(atom_count(plan), ceil_div(width, plan.atom_bytes));
-  for (int64_t i = 0; i < atoms && cursor.dst == i * plan.atom_bytes; ++i, cursor.advance())
-    first.offsets.push_back(cursor.src);
-  first.block_bytes = first.block_step =
-      plan.atom_bytes * static_cast<int64_t>(first.offsets.size());
-  return shuffle_cost(first, width, 0).depth;
+  return width == line_bytes && gap > 0 && gap < width && block_bytes < most_gapped_block;
 }
 
 // The lines of src inside of a loop, about: all atoms lie apart, or all within the distance of the farthest two.
@@ -161,23 +131,25 @@ int near_level(const RearrangePlan& plan, int level) {
 // A period of each of many rows in turns.
 bool is_side_by_side(const RearrangePlan& plan, const View& view, const Policy& policy, int width) {
   return near_level(plan, view.level) >= 0 && is_far(plan.loops[view.level]) &&
-         beyond_caches(plan, policy) && width == line_bytes && view.is_whole(width);
+         beyond_caches(plan, policy) && width == line_bytes && view.is_whole(width) &&
+         !view.has_gaps();
 }
 
 // The view that takes the fewest cycles. Of periods that end with vectors the longer ones repeat the shortest.
 View best_view(const RearrangePlan& plan, const Policy& policy, int width) {
   View best{};
-  if (cycles_of_vector + least_depth(plan, width) * cycles_of_pick > limit_of(width)) return best;
   int64_t block_bytes = plan.atom_bytes;
   for (int level = plan.depth - 1; level >= 0 && block_bytes <= most_block_bytes; --level) {
     const Loop& loop = plan.loops[level];
     const int64_t gap = loop.dst_step - block_bytes;
-    if (gap != 0 && !takes_gaps(plan, block_bytes, loop, width)) break;
+    if (gap != 0 && !takes_gaps(block_bytes, loop, width)) break;
     ShuffleCost known;
     for (const int64_t blocks : block_counts(loop.dst_step, loop.extent, width)) {
       View view{level, block_bytes, loop.dst_step, blocks, known};
-      if (!view.is_whole(width) || known.depth == 0)
+      if (!view.is_whole(width) || known.depth == 0) {
         view.cost = shuffle_cost(task_of(plan, view), width, most_windows);
+        view.known = true;
+      }
       if (view.is_whole(width)) known = view.cost;
       if (ceil_div(blocks * loop.dst_step, width) * view.cost.depth * width > most_tables) continue;
       view.cycles = cycles_of(view, loop.extent, width);
@@ -191,76 +163,11 @@ View best_view(const RearrangePlan& plan, const Policy& policy, int width) {
   return best;
 }
 
-// Of rows that share lines or pages of src. Single words are transposed in tiles and blocks, and in blocks, too, are many rows
-// that share lines, and what lies far apart in short atoms, or in rows of few periods.
-bool takes_near(const RearrangePlan& plan, const View& view, int near, const Policy& policy,
-                int width) {
-  constexpr int64_t most_rows = 4, least_atom = 17, least_periods = 12;
-  if (view.has_gaps() || is_single_word(plan, view.block_bytes)) return false;
-  if (!is_far(plan.loops[view.level])) return plan.loops[near].extent <= most_rows;
-  if (is_word(plan.atom_bytes) && magnitude(plan.loops[near].src_step) == plan.atom_bytes)
-    return false;
-  const bool cached =
-      view.block_bytes == plan.atom_bytes && moved_bytes(plan) < policy.memory_bytes;
-  if (cached && view.cost.depth > most_far_windows) return false;
-  const bool few = plan.loops[view.level].extent < least_periods * view.blocks;
-  if (view.block_bytes == plan.atom_bytes && (few || plan.atom_bytes < least_atom)) return false;
-  return view.is_whole(width) || plan.atom_bytes < least_joined;
-}
-
-// Nearly a line of words or more, each from another place: tiles transpose them in registers.
-bool is_tile(const RearrangePlan& plan, const View& view) {
-  const Loop& inner = plan.loops[plan.depth - 1];
-  if (magnitude(inner.src_step) < least_far) return false;
-  return is_word(plan.atom_bytes) && inner.extent * plan.atom_bytes >= least_tile_run &&
-         view.cost.depth > most_far_windows;
-}
-
-// So many windows that tiles or blocks are faster, if the plan is a transposition: nearly every word has one of its own. By
-// 16 bytes at a time only where whole vectors come from far apart.
-bool needs_many(const RearrangePlan& plan, const View& view, const Policy& policy, int width) {
-  constexpr int most_for_words = 8;
-  const int64_t word = plan.atom_bytes;
-  const Loop& inner = plan.loops[plan.depth - 1];
-  const bool own = view.cost.depth * word >= width;
-  const bool many = width == line_bytes
-                        ? (own || view.cost.depth > most_for_words) && view.is_whole(width)
-                        : own && is_far(inner) && inner.extent * word % width == 0;
-  return is_word(word) && many &&
-         (make_block_schedule(plan, policy) || make_tile_schedule(plan, policy));
-}
-
-// In the cache a vector of more than two windows takes longer than its part of a tile, if that has long rows and columns.
-bool is_cached_tile(const RearrangePlan& plan, const View& view, const Policy& policy) {
-  constexpr int most_near_windows = 2;
-  constexpr int64_t least_columns = 256;  // bytes
-  if (view.cost.depth <= most_near_windows || beyond_caches(plan, policy)) return false;
-  const auto tiles = make_tile_schedule(plan, policy);
-  return tiles && tiles->row_count * tiles->word >= line_bytes &&
-         tiles->column_count * tiles->word >= least_columns;
-}
-
-// Long runs of words and long rows of whole lines, which have kernels of their own; see line_schedule.h.
-// Shorter ones only where no period ends with a vector.
-bool is_line(const RearrangePlan& plan, int width) {
-  const int64_t word = plan.atom_bytes;
-  const Loop& inner = plan.loops[plan.depth - 1];
-  const bool cut =
-      width == line_bytes && std::lcm(inner.extent * word, int64_t{width}) > most_period_bytes;
-  const int64_t least_line = cut ? 256 : 512;
-  if (word % line_bytes == 0) return word > most_shuffled_row;
-  if (!is_word(word) || inner.dst_step != word || inner.src_step % word != 0) return false;
-  if (inner.extent * word >= least_line)
-    return inner.src_step >= -word && inner.src_step <= max_ways * word;
-  if (plan.depth < 2 || inner.extent > most_woven || inner.extent * word >= 16) return false;
-  const Loop& along = plan.loops[plan.depth - 2];
-  return along.src_step == word && along.extent * along.dst_step >= least_woven_line;
-}
-
 // How far ahead of its use src is asked for: in the same row, or in one of the next ones if rows are short.
 int64_t ahead_of(const ShuffleSchedule& schedule, int64_t blocks) {
   const Loop &along = schedule.along, &near = schedule.near;
-  if (near.extent > 1) return near.src_step * ceil_div(near_ahead_bytes, magnitude(near.src_step));
+  if (near.extent > 1 && is_far(along))
+    return near.src_step * ceil_div(near_ahead_bytes, magnitude(near.src_step));
   const int64_t row = saturating_mul(along.extent, magnitude(along.src_step)),
                 period = saturating_mul(blocks, along.src_step);
   if (row >= 2 * ahead_bytes && period != 0)
@@ -311,51 +218,48 @@ int64_t overreach(const RearrangePlan& plan, const View& view, const ShuffleProg
                    std::max<int64_t>(last, 0) + program.reach_end - own.end, int64_t{0}});
 }
 
-// Else the ends of src are moved byte by byte. Where rows begin so near to each other that many reach over them, it would be most
-// of the work, unless rows are long.
-bool repeats_ends(const RearrangePlan& plan, const View& view, const ShuffleProgram& program) {
-  constexpr int64_t least_periods = 32, least_apart = 4;
-  const Loop& along = plan.loops[view.level];
-  int64_t distance = 0;  // of the first and the last row
-  for (int i = 0; i < view.level; ++i)
-    distance += (plan.loops[i].extent - 1) * magnitude(plan.loops[i].src_step);
-  const bool repeated = view.level > 0 && distance < least_apart * overreach(plan, view, program);
-  return repeated && along.src_step != 0 && along.extent < least_periods * view.blocks;
-}
-
 }  // namespace
+
+int least_windows(const RearrangePlan& plan, int width) {
+  if (plan.atom_bytes >= width) return 1;
+  ShuffleTask first{1, 0, 0, plan.atom_bytes, {}};
+  const std::vector<Loop> loops(plan.loops, plan.loops + plan.depth);
+  NestCursor cursor(loops, 0);
+  const int64_t atoms = std::min(atom_count(plan), ceil_div(width, plan.atom_bytes));
+  for (int64_t i = 0; i < atoms && cursor.dst == i * plan.atom_bytes; ++i, cursor.advance())
+    first.offsets.push_back(cursor.src);
+  first.block_bytes = first.block_step =
+      plan.atom_bytes * static_cast<int64_t>(first.offsets.size());
+  return shuffle_cost(first, width, 0).depth;
+}
 
 std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan,
                                                      const Policy& policy, int width) {
-  if (plan.depth == 0 || plan.atom_bytes > most_block_bytes || is_line(plan, width))
-    return std::nullopt;
+  if (plan.depth == 0 || plan.atom_bytes > most_block_bytes) return std::nullopt;
   const View view = best_view(plan, policy, width);
-  if (view.cycles * width / line_bytes > limit_of(width)) return std::nullopt;
-  if (is_tile(plan, view) || is_cached_tile(plan, view, policy) ||
-      needs_many(plan, view, policy, width))
-    return std::nullopt;
+  if (view.blocks == 0) return std::nullopt;
   ShuffleSchedule schedule;
   schedule.dst_offset = plan.dst_offset;
   schedule.src_offset = plan.src_offset;
   const int near = near_level(plan, view.level);
   for (int i = 0; i < view.level; ++i) {
     if (i == near) {
-      if (!takes_near(plan, view, near, policy, width)) return std::nullopt;
       schedule.near = plan.loops[i];
       continue;
     }
-    if (reads_lines_again(plan, i)) return std::nullopt;
     schedule.outer.push_back(plan.loops[i]);
     schedule.outer_count *= plan.loops[i].extent;
   }
+  schedule.level = view.level;
   schedule.along = plan.loops[view.level];
   schedule.streamed = beyond_caches(plan, policy);
   const ShuffleTask task = task_of(plan, view);
-  schedule.program = make_shuffle_program(task, width, shuffle_cost(task, width, most_windows));
+  const ShuffleCost cost = view.known ? view.cost : shuffle_cost(task, width, most_windows);
+  schedule.program = make_shuffle_program(task, width, cost);
   if (schedule.streamed) schedule.ahead = ahead_of(schedule, view.blocks);
   schedule.span = src_range(plan);
   schedule.room = room_around(schedule);
-  if (schedule.room == 0 && repeats_ends(plan, view, schedule.program)) return std::nullopt;
+  if (schedule.room == 0) schedule.overreach = overreach(plan, view, schedule.program);
   schedule.strip = std::min(schedule.near.extent, most_strip);
   schedule.side_by_side = is_side_by_side(plan, view, policy, width);
   schedule.piece =

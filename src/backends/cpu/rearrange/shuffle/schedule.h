@@ -55,11 +55,13 @@ struct ShuffleSchedule {
   bool side_by_side = false;  // a period of each of them in turns; else a piece
   ShuffleProgram program;
   int64_t outer_count = 1;
+  int level = 0;      // the plan's loop that walks along
   int64_t piece = 0;  // blocks of a task: whole periods, unless it is the row
   ByteRange span{};   // of src, counted from its base: nothing outside may be read
   int64_t room =
       0;  // where src is small: bytes before and behind a copy of it, which is read instead
-  int64_t ahead = 0;  // bytes of src from asking for a window to reading it
+  int64_t overreach = 0;  // of the windows of a row beyond its own bytes, where there is no room
+  int64_t ahead = 0;      // bytes of src from asking for a window to reading it
   bool streamed = false;
 
   int64_t pieces() const { return ceil_div(along.extent, piece); }
@@ -71,6 +73,17 @@ struct ShuffleSchedule {
 // bytes come from too many places.
 std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan,
                                                      const Policy& policy, int width);
+
+// The windows that the first vector needs: no program needs fewer.
+int least_windows(const RearrangePlan& plan, int width);
+
+// How long it takes; at least, before anything is made.
+double least_shuffle_time(const RearrangePlan& plan, const Setting& setting, int width);
+double shuffle_ns(const ShuffleSchedule& schedule, const RearrangePlan& plan,
+                  const Setting& setting);
+
+std::unique_ptr<RearrangeKernel> make_shuffle(ShuffleSchedule schedule, const RearrangePlan& plan,
+                                              const Policy& policy);
 
 std::string to_string(const ShuffleSchedule& schedule);
 

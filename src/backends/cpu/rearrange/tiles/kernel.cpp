@@ -12,8 +12,6 @@ namespace {
 
 using Store = TileSchedule::Store;
 
-constexpr int64_t most_small = 256;  // rows or columns
-
 class Tiles final : public Kernel {
  public:
   Tiles(TileSchedule schedule, int64_t bytes, int64_t src_end, int threads, Isa level)
@@ -26,7 +24,7 @@ class Tiles final : public Kernel {
         strips_(schedule_.strips()),
         panels_(schedule_.panels()),
         small_(schedule_.store == Store::cached && threads == 1 &&
-               schedule_.row_count <= most_small && schedule_.column_count <= most_small),
+               schedule_.row_count <= most_small_side && schedule_.column_count <= most_small_side),
         uniform_(small_ && kernels_.uniform != nullptr && schedule_.is_uniform()) {}
 
   const char* candidate() const override { return "tiles"; }
@@ -151,7 +149,7 @@ class Tiles final : public Kernel {
       return run_nest(panel, dst, src, nullptr);
     }
     const int64_t unit = line_bytes / schedule_.word, rows = schedule_.row_count;
-    int64_t dst_of_column[most_small], src_of_row[most_small + line_bytes];
+    int64_t dst_of_column[most_small_side], src_of_row[most_small_side + line_bytes];
     OffsetCursor<&Loop::dst_step>(schedule_.columns, 0).take(dst_of_column, schedule_.column_count);
     OffsetCursor<&Loop::src_step>(schedule_.rows, 0).take(src_of_row, rows);
     for (int64_t i = rows; i % unit != 0; ++i) src_of_row[i] = src_of_row[rows - 1];
@@ -278,15 +276,14 @@ class Tiles final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<RearrangeKernel> make_tiles(const RearrangePlan& plan, const Policy& policy) {
-  auto schedule = make_tile_schedule(plan, policy);
-  if (!schedule) return nullptr;
+std::unique_ptr<RearrangeKernel> make_tiles(TileSchedule schedule, const RearrangePlan& plan,
+                                            const Policy& policy) {
   const int64_t bytes = moved_bytes(plan);
   const ByteRange src = src_range(plan);
   const int64_t src_end = src.end - src.begin == bytes && distinct_source_bytes(plan) == bytes
-                              ? src.end - schedule->src_offset
+                              ? src.end - schedule.src_offset
                               : 0;
-  return std::make_unique<Tiles>(std::move(*schedule), bytes, src_end, threads_for(bytes, policy),
+  return std::make_unique<Tiles>(std::move(schedule), bytes, src_end, threads_for(bytes, policy),
                                  isa());
 }
 

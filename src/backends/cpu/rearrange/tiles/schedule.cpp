@@ -105,7 +105,7 @@ TileSchedule::Store choose_store(const TileSchedule& schedule, bool cached) {
   const int64_t run = schedule.row_count * schedule.word;
   if (cached) return Store::cached;
   if (schedule.aligned() && run % line_bytes == 0) return Store::streamed;
-  // Short runs are better moved in blocks, and so are columns that no whole lines can be put together from.
+  // Short runs would be mostly ends, and of some columns no whole lines can be put together.
   return run >= enough_row_bytes && schedule.can_skew() ? Store::streamed : Store::cached;
 }
 

@@ -48,8 +48,16 @@ struct TileSchedule {
   int64_t panels() const { return ceil_div(row_count, panel_rows()); }
 };
 
+constexpr int64_t most_small_side = 256;  // rows or columns of what is moved without tables
+
 // Null when the plan is no transposition of words.
 std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy);
+
+// How long it takes.
+double tiles_ns(const TileSchedule& schedule, const RearrangePlan& plan, const Setting& setting);
+
+std::unique_ptr<RearrangeKernel> make_tiles(TileSchedule schedule, const RearrangePlan& plan,
+                                            const Policy& policy);
 
 std::string to_string(const TileSchedule& schedule);
 

@@ -1,0 +1,77 @@
+// What a walk through a plan costs on a machine: lines through the level that holds them, instructions, the start of a
+// region. Every candidate's bid is reckoned by these; none of it knows who asks.
+#pragma once
+
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "backends/cpu/machine/isa.h"
+#include "backends/cpu/rearrange/schedule.h"
+
+namespace infini::cpu {
+
+// What candidates bid by.
+struct Setting {
+  const Machine& machine;
+  Policy policy;
+  Isa isa = Isa::portable;
+};
+
+// Whether it can, by which schedule, and how long that takes. No schedule: it cannot, or takes longer than the limit.
+template <class Schedule>
+struct Estimate {
+  std::optional<Schedule> schedule = std::nullopt;
+  double nanoseconds = std::numeric_limits<double>::infinity();
+  const char* why_not = "";
+};
+
+// Loops in the order in which they are walked, innermost first.
+class Walk {
+ public:
+  // Some iterations of a loop; the rest of them come wherever `loop` is added again.
+  Walk& add(const Loop& loop, int64_t part);
+  Walk& add(const Loop& loop) { return add(loop, loop.extent); }
+  Walk& add(const std::vector<Loop>& innermost_first);
+  Walk& add_outer(const std::vector<Loop>& outermost_first);
+  // What is left of loops that were added in part.
+  Walk& add_rest();
+
+  const std::vector<Loop>& loops() const { return loops_; }
+
+ private:
+  std::vector<Loop> loops_, rest_;
+};
+
+// Bytes of whole lines that come from where src lies and go to where dst lies.
+struct Moved {
+  double read = 0;
+  double fetched = 0;  // as read, if it comes from memory, which gives lines in pairs
+  double written = 0;
+  double parts = 0;  // of dst's lines that are written in parts
+};
+constexpr int64_t fetched_bytes = 2 * line_bytes;
+// Whatever lines it touches, they are few.
+bool lies_in_l1(const RearrangePlan& plan, const Machine& machine);
+// Of a walk through the plan, if so many bytes of lines stay at hand until they are used again.
+Moved lines_of_walk(const RearrangePlan& plan, const Walk& walk, double held_bytes);
+
+// Parts of what the machine's facts count together. A task begins with a place in the nest and a call; a turn is a row, block
+// or period inside of a call; shuffle_ns has a load in it, of which what is in registers has none.
+inline double task_ns(const Machine& m) { return 2 * m.call_ns; }
+inline double turn_ns(const Machine& m) { return m.call_ns / 2; }
+inline double register_shuffle_ns(const Machine& m) { return m.shuffle_ns / 3; }
+
+// What a schedule does.
+struct Effort {
+  Moved moved;
+  double instructions_ns = 0;  // of all threads together
+  bool streamed = false;
+  int threads = 1;
+};
+// That a schedule of so many tasks is run by.
+int threads_of(const RearrangePlan& plan, const Policy& policy, int64_t tasks);
+double nanoseconds_of(const Effort& effort, const RearrangePlan& plan, const Machine& machine);
+
+}  // namespace infini::cpu

@@ -1,0 +1,74 @@
+// What tiles cost: a few shuffles for every line, a call for every panel, and lines that are stored far apart.
+#include <algorithm>
+#include <bit>
+
+#include "backends/cpu/rearrange/cost.h"
+#include "backends/cpu/rearrange/tiles/schedule.h"
+
+namespace infini::cpu {
+namespace {
+
+// A panel of rows down each strip, then the next ones.
+Walk walk_of(const TileSchedule& s) {
+  Walk walk;
+  walk.add(s.rows.front(), std::min(s.rows.front().extent, s.panel_rows()));
+  if (s.columns.size() == 1)
+    walk.add(s.columns.front(), std::min(s.columns.front().extent, s.strip));
+  else
+    walk.add(s.columns);
+  walk.add_rest();
+  for (size_t i = 1; i < s.rows.size(); ++i) walk.add(s.rows[i]);
+  walk.add_outer(s.outer);
+  return walk;
+}
+
+// Blocks of lanes that a tile has, by how they are moved.
+struct Blocks {
+  double panels = 0, whole = 0, edges = 0;
+};
+Blocks blocks_of(const TileSchedule& s, bool overlap) {
+  const int64_t unit = line_bytes / s.word, lanes = lane_bytes / s.word;
+  const int64_t strip = std::min(s.strip, s.column_count);
+  const auto times = static_cast<double>(s.outer_count * s.strips());
+  const bool cached = s.store == TileSchedule::Store::cached;
+  const bool closes = overlap && s.row_count > unit;  // the last panel overlaps the one before
+  const int64_t full = closes ? ceil_div(s.row_count, unit) : s.row_count / unit;
+  const int64_t across = strip / lanes, rest = strip % lanes != 0 ? 1 : 0;
+  const bool rest_is_whole = cached && across > 0;
+  Blocks blocks;
+  blocks.panels = times * static_cast<double>(ceil_div(s.row_count, unit));
+  blocks.whole = times * static_cast<double>(full * (across + (rest_is_whole ? rest : 0)));
+  blocks.edges = times * static_cast<double>(full * (rest_is_whole ? 0 : rest));
+  if (!closes && s.row_count % unit != 0)
+    blocks.edges += times * static_cast<double>(across + rest);
+  return blocks;
+}
+
+}  // namespace
+
+double tiles_ns(const TileSchedule& s, const RearrangePlan& plan, const Setting& setting) {
+  const Machine& m = setting.machine;
+  const int64_t unit = line_bytes / s.word, lanes = lane_bytes / s.word;
+  Effort effort;
+  effort.threads = threads_of(plan, setting.policy, s.outer_count * s.strips() * s.panels());
+  effort.streamed = s.store == TileSchedule::Store::streamed;
+  if (effort.streamed || !lies_in_l1(plan, m))
+    effort.moved = lines_of_walk(plan, walk_of(s), m.l2_bytes / 2);
+  if (effort.streamed) {  // what is left of a line waits for the next panel: only runs have ends
+    const auto runs = static_cast<double>(s.outer_count * s.column_count * s.chunks());
+    effort.moved.parts = s.aligned() ? 0 : runs * line_bytes;
+  }
+  const bool small = !effort.streamed && effort.threads == 1 && s.row_count <= most_small_side &&
+                     s.column_count <= most_small_side;
+  const bool uniform = small && s.is_uniform();
+  const Blocks blocks = blocks_of(s, small);
+  const auto steps = static_cast<double>(std::bit_width(static_cast<uint64_t>(lanes)) - 1);
+  const auto rows = static_cast<double>(unit), columns = static_cast<double>(lanes);
+  const double block = columns * (m.vector_ns + steps * register_shuffle_ns(m));
+  const double panel = (uniform ? 1 : rows) * turn_ns(m);  // where each row lies
+  // Edges are loaded and stored by masks, which takes twice as long.
+  effort.instructions_ns = blocks.panels * panel + (blocks.whole + 2 * blocks.edges) * block;
+  return nanoseconds_of(effort, plan, m);
+}
+
+}  // namespace infini::cpu
