@@ -1,6 +1,10 @@
 // Measuring the arithmetic and memory limits.
 #include "bench/gemm_limits.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 
 #include "backends/cpu/gemm/amx/kernels.h"
@@ -92,6 +96,34 @@ double amx_flops(Device& device) {
       0.3);
   return 2.0 * 4 * side * side * groups * group * products * threads / seconds;
 }
+
+// Products of pairs (AVX512-BF16) between registers: 32 multiply-adds an instruction, as many sums as hide its latency.
+constexpr int64_t pair_rounds = 20000;
+constexpr int pair_sums = 16;
+__attribute__((target("avx512f,avx512bf16"))) void multiply_pairs() {
+  __m512 sums[pair_sums] = {};
+  for (auto& sum : sums) asm volatile("" : "+v"(sum));  // not known to be the same
+  __m512bh pairs = {};
+  for (int64_t i = 0; i < pair_rounds; ++i) {
+#pragma GCC unroll 16
+    for (auto& sum : sums) sum = _mm512_dpbf16_ps(sum, pairs, pairs);
+    asm volatile("" : "+v"(pairs));  // nor this
+  }
+  for (auto& sum : sums) asm volatile("" ::"v"(sum));
+}
+
+double pair_flops(Device& device) {
+  const int threads = thread_count();
+  const double seconds = least_seconds(
+      device,
+      [&] {
+        cpu::parallel_for(threads, threads, [&](int64_t first, int64_t last) {
+          for (int64_t i = first; i < last; ++i) multiply_pairs();
+        });
+      },
+      0.3);
+  return 2.0 * 32 * pair_sums * pair_rounds * threads / seconds;
+}
 #endif
 
 double device_flops(Device& device, infiniDtype_t dtype) {
@@ -138,8 +170,11 @@ GemmLimits measure_gemm_limits(Device& device, infiniDtype_t dtype) {
   else
     limits.flops_per_second = cpu_flops(device, tables.f32);
 #if defined(__x86_64__)
-  if (device.kind() == INFINI_DEVICE_CPU && dtype == INFINI_DTYPE_BF16 && cpu::amx_works())
-    limits.flops_per_second = amx_flops(device);
+  if (device.kind() == INFINI_DEVICE_CPU && dtype == INFINI_DTYPE_BF16) {
+    if (cpu::has_dpbf16())
+      limits.flops_per_second = std::max(limits.flops_per_second, pair_flops(device));
+    if (cpu::amx_works()) limits.flops_per_second = amx_flops(device);
+  }
 #endif
   return limits;
 }
