@@ -1,26 +1,6 @@
 // Lane kernels for AVX2 with F16C.
-#include <immintrin.h>
-
-#include <cstdint>
-
-namespace infini::cpu {
-namespace {
-
-struct Native {
-  static constexpr int vector_bytes = 32;
-  template <class Half>
-  static __m256 f32_from_f16(Half half) {
-    return _mm256_cvtph_ps(reinterpret_cast<__m128i>(half));
-  }
-  template <class Vector>
-  static __m128i f16_from_f32(Vector v) {
-    return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
-  }
-};
-
-}  // namespace
-}  // namespace infini::cpu
-
+#include "backends/cpu/machine/native_avx2.h"
+// The kernels are compiled for what stands above.
 #include "backends/cpu/operators/lanes_of_isa.h"
 
 namespace infini::cpu {

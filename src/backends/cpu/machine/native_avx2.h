@@ -1,0 +1,24 @@
+// What AVX2 with F16C has for vectors of halves: for the kernels of one instruction set, each a file of its own.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace infini::cpu {
+namespace {
+
+struct Native {
+  static constexpr int vector_bytes = 32;
+  template <class Half>
+  static __m256 f32_from_f16(Half half) {
+    return _mm256_cvtph_ps(reinterpret_cast<__m128i>(half));
+  }
+  template <class Vector>
+  static __m128i f16_from_f32(Vector v) {
+    return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+  }
+};
+
+}  // namespace
+}  // namespace infini::cpu
