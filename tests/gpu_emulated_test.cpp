@@ -176,27 +176,33 @@ TEST_F(EmulatedGpu, CapturesAndGraphsMayFail) {
 }
 
 // Tensors that fill their allocations to the last byte, and begin at every misalignment: whatever
-// is read or written beyond them leaves the allocation.
+// is read or written beyond them leaves the allocation. Run once more for every candidate.
 TEST_F(EmulatedGpu, NothingBeyondTheTensorsIsTouched) {
   const Handle handle;
+  using Strides = std::vector<ptrdiff_t>;
   const struct {
     size_t rows, cols;
-    ptrdiff_t row_stride, col_stride;
-  } sources[] = {{300, 1001, 1003, 1}, {300, 1001, 1001, 1}, {1001, 300, 1, 1001},
-                 {61, 127, 1, 61},     {3, 8209, 1, 3},      {8209, 3, 1, 8209},
-                 {300, 517, 1100, 2},  {200, 3001, 0, 1}};
-  for (const auto& source : sources)
+    Strides dst, src;
+  } layouts[] = {
+      {300, 1001, {1001, 1}, {1003, 1}}, {300, 1001, {1001, 1}, {1001, 1}},
+      {1001, 300, {300, 1}, {1, 1001}},  {61, 127, {127, 1}, {1, 61}},
+      {3, 8209, {8209, 1}, {1, 3}},      {8209, 3, {3, 1}, {1, 8209}},
+      {300, 517, {517, 1}, {1100, 2}},   {200, 3001, {3001, 1}, {0, 1}},
+      {3, 8209, {16420, 2}, {8209, 1}},  {500, 21, {61, 3}, {21, 1}},
+      {5, 8203, {24700, 3}, {16500, 2}},
+  };
+  const auto span = [](const auto& layout, const Strides& strides) {
+    return (layout.rows - 1) * static_cast<size_t>(strides[0]) +
+           (layout.cols - 1) * static_cast<size_t>(strides[1]) + 1;
+  };
+  for (const auto& layout : layouts)
     for (const size_t shift : {size_t{0}, size_t{1}, size_t{7}}) {
-      const size_t count = source.rows * source.cols;
-      const size_t src_bytes = (source.rows - 1) * static_cast<size_t>(source.row_stride) +
-                               (source.cols - 1) * static_cast<size_t>(source.col_stride) + 1;
-      const Tensor dst({source.rows, source.cols}, {}, INFINI_DTYPE_U8);
-      const Tensor src({source.rows, source.cols}, {source.row_stride, source.col_stride},
-                       INFINI_DTYPE_U8);
+      const Tensor dst({layout.rows, layout.cols}, layout.dst, INFINI_DTYPE_U8);
+      const Tensor src({layout.rows, layout.cols}, layout.src, INFINI_DTYPE_U8);
       const RearrangeOp op(handle, dst, src);
       char *to = nullptr, *from = nullptr;
-      ASSERT_OK(infinirtMalloc(reinterpret_cast<void**>(&to), count + shift));
-      ASSERT_OK(infinirtMalloc(reinterpret_cast<void**>(&from), src_bytes + shift));
+      ASSERT_OK(infinirtMalloc(reinterpret_cast<void**>(&to), span(layout, layout.dst) + shift));
+      ASSERT_OK(infinirtMalloc(reinterpret_cast<void**>(&from), span(layout, layout.src) + shift));
       EXPECT_OK(infiniopRearrange(op.desc, to + shift, from + shift, stream_));
       EXPECT_OK(infinirtStreamSynchronize(stream_));
       EXPECT_OK(infinirtFree(to));

@@ -38,12 +38,12 @@ ROOMS = {
     "src/backends/cpu/operators/": ["operators_test", "operators_test_avx2", "operators_test_portable"],
     "src/backends/gpu/operators/": ["operators_test_moore"],
     "src/backends/gpu/rearrange/": GPU,
-    "src/backends/gpu/rearrange/tile/": GPU + ["conformance_metax_tile"],
-    "src/backends/gpu/rearrange/transpose/": GPU + ["conformance_metax_transpose"],
-    "src/backends/gpu/rearrange/planes/": GPU + ["conformance_metax_planes"],
+    "src/backends/gpu/rearrange/tile/": GPU + ["gpu_emulated_bounds_tile", "conformance_metax_tile"],
+    "src/backends/gpu/rearrange/transpose/": GPU + ["gpu_emulated_bounds_transpose", "conformance_metax_transpose"],
+    "src/backends/gpu/rearrange/planes/": GPU + ["gpu_emulated_bounds_planes", "conformance_metax_planes"],
     "src/backends/gpu/rearrange/rows/": GPU + ["conformance_metax_rows"],
     "src/backends/gpu/rearrange/shift/": GPU + ["conformance_metax_rows", "conformance_metax_copy"],
-    "src/backends/gpu/rearrange/scatter/": GPU + ["conformance_metax_scatter"],
+    "src/backends/gpu/rearrange/scatter/": GPU + ["gpu_emulated_bounds_scatter", "conformance_metax_scatter"],
     "src/backends/gpu/rearrange/generic/": GPU + ["conformance_metax_generic"],
     "src/backends/gpu/gemm/": ["gpu_schedule_test", "gemm_conformance_metax"],
     "src/backends/gpu/runtime/": ["gpu_runtime_moore", "gpu_emulated_test"],
@@ -61,11 +61,12 @@ def tests_of(fault):
 def targets_of(test):
     """What ninja builds for a test of ctest."""
     program = test if test.endswith("_test") else \
+        "gpu_emulated_test" if test.startswith("gpu_emulated") else \
         "operators_test" if test.startswith("operators_test") else \
         "gemm_conformance_test" if test.startswith("gemm_conformance") else \
         "conformance_test" if test.startswith("conformance") else "gpu_runtime_test"
     modules = [f"infini-{vendor}" for vendor in ("metax", "moore") if vendor in test]
-    return [program] + modules + (["infini-moore"] if test == "gpu_emulated_test" else [])
+    return [program] + modules + (["infini-moore"] if test.startswith("gpu_emulated") else [])
 
 
 def shell(*command, cwd, limit=None, log=None):

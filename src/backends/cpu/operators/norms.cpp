@@ -1,6 +1,5 @@
 // Functions of whole rows: RMSNorm, causal softmax, rotary embedding.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -41,8 +40,7 @@ double sum_f64(int64_t count, const Term& term) {
 }
 
 void rms_norm_f64(const OperatorPlan& plan, const RowPlaces& places) {
-  const auto [y_step, x_step, w_step] =
-      std::array{plan.row_steps[0], plan.row_steps[1], plan.row_steps[2]};
+  const int64_t y_step = plan.row_steps[0], x_step = plan.row_steps[1], w_step = plan.row_steps[2];
   const double sum = sum_f64(plan.length, [&](int64_t i) {
     const double x = at(places.at[1], x_step, i);
     return x * x;

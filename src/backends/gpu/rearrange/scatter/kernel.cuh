@@ -47,6 +47,7 @@ __device__ inline void scatter_bytes(char* to, const char* from, int32_t dst_ste
   }
 }
 
+// Several rows, which a block then has whole.
 template <int unit>
 __device__ void scatter_rows(const ScatterSchedule& s, const ScatterBlock& block, char* dst,
                              const char* src) {
@@ -60,7 +61,6 @@ __device__ void scatter_rows(const ScatterSchedule& s, const ScatterBlock& block
       to[k] = nullptr;
       if (number >= block.count) continue;
       const ScatterPlace at = place_in_block(s, block, number);
-      if (at.unit >= s.row_units) continue;
       const RowPlace row = place_row(s, block.first_row + at.row);
       to[k] = dst + row.dst + at.unit * s.dst_step;
       value[k] = load_word<unit>(src + row.src + at.unit * s.src_step);
