@@ -1,7 +1,6 @@
 // Measuring beside copies.
 #include "bench/beside_copies.h"
 
-#include "base/thread_count.h"
 #include "bench/copy_limit.h"
 
 namespace infini::bench {
@@ -14,7 +13,7 @@ void add_copies(std::vector<Side>& sides, Device& device, char* to, const char* 
                 size_t bytes) {
   if (device.kind() == INFINI_DEVICE_CPU) {
     for (const PlainCopy& copy : plain_copies())
-      sides.push_back({[=] { copy.run(to, from, bytes, thread_count()); }});
+      sides.push_back({[=] { copy.run(to, from, bytes, threads_in_use()); }});
   } else {
     sides.push_back(
         {[=, &device] { device.copy_async(to, from, bytes, INFINIRT_MEMCPY_D2D, nullptr); }});

@@ -12,7 +12,6 @@
 #include "backends/cpu/gemm/simd/kernels.h"
 #include "backends/cpu/runtime/parallel.h"
 #include "base/dtype.h"
-#include "base/thread_count.h"
 #include "bench/copy_limit.h"
 #include "bench/measure.h"
 #include "ops/gemm.h"
@@ -56,7 +55,7 @@ void run_tiles(const cpu::GemmKernels<T>& kernels, int64_t count) {
 template <class T>
 double cpu_flops(Device& device, const cpu::GemmKernels<T>& kernels) {
   constexpr int64_t tiles = 2000;
-  const int threads = thread_count();
+  const int threads = threads_in_use();
   const double seconds = least_seconds(
       device,
       [&] {
@@ -74,7 +73,7 @@ double cpu_flops(Device& device, const cpu::GemmKernels<T>& kernels) {
 double amx_flops(Device& device) {
   using namespace cpu::amx;
   constexpr int64_t groups = 8, products = 2000;
-  const int threads = thread_count();
+  const int threads = threads_in_use();
   const auto run = [&] {
     alignas(64) static thread_local uint16_t a[2 * groups * tile_elements],
         b[2 * panel_elements(groups)];
@@ -113,7 +112,7 @@ __attribute__((target("avx512f,avx512bf16"))) void multiply_pairs() {
 }
 
 double pair_flops(Device& device) {
-  const int threads = thread_count();
+  const int threads = threads_in_use();
   const double seconds = least_seconds(
       device,
       [&] {
@@ -149,7 +148,7 @@ double memory_speed(Device& device) {
   if (device.kind() == INFINI_DEVICE_CPU)
     return copied_bytes /
            least_seconds(
-               device, [&] { read_all(from.get(), copied_bytes, thread_count()); }, 0.3);
+               device, [&] { read_all(from.get(), copied_bytes, threads_in_use()); }, 0.3);
   const double seconds = least_seconds(
       device,
       [&] { device.copy_async(to.get(), from.get(), copied_bytes, INFINIRT_MEMCPY_D2D, nullptr); },

@@ -7,7 +7,7 @@
 
 #include "backends/cpu/machine/isa.h"
 #include "base/dtype.h"
-#include "base/thread_count.h"
+#include "bench/measure.h"
 #include "plan/gemm_operand.h"
 
 namespace infini::bench {
@@ -48,7 +48,7 @@ void* find(size_t index, const char* name) {
 void set_threads(size_t index) {
   void* function = find(index, libraries[index].set_threads);
   if (function == nullptr) return;
-  const auto threads = thread_count();
+  const auto threads = threads_in_use();
   if (libraries[index].name == std::string("BLIS"))
     reinterpret_cast<void (*)(int64_t)>(function)(threads);
   else

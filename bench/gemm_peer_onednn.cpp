@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "backends/cpu/machine/isa.h"
-#include "base/thread_count.h"
 #include "bench/gemm_peer.h"
+#include "bench/measure.h"
 
 namespace infini::bench {
 namespace {
@@ -83,7 +83,7 @@ int type_of(infiniDtype_t dtype) {
 class OneDnnPeer final : public GemmPeer {
  public:
   explicit OneDnnPeer(const harness::GemmProblem& problem) {
-    if (library_.set_threads != nullptr) library_.set_threads(thread_count());
+    if (library_.set_threads != nullptr) library_.set_threads(threads_in_use());
     Object c = nullptr, a = nullptr, b = nullptr, desc = nullptr;
     usable_ = describe(problem.c, c, c_) && describe(problem.a, a, a_) &&
               describe(problem.b, b, b_) &&

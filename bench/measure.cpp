@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bench/interrupt.h"
+#include "infinicore.h"
 
 namespace infini::bench {
 namespace {
@@ -84,5 +85,12 @@ double time_once(Device& device, const Body& body) {
   const double once = time_runs(device, body, 1);
   return once > is_short ? once : time_runs(device, body, 1);
 }
+
+int threads_in_use() {
+  int count = 1;
+  infiniGetNumThreads(&count);  // fails for a null pointer alone
+  return count;
+}
+void set_threads(int count) { infiniSetNumThreads(count); }
 
 }  // namespace infini::bench

@@ -50,6 +50,10 @@ std::vector<double> ratios_of(const Side& other, const Side& side);
 void measure(Device& device, std::vector<Side>& sides, double seconds, double settle = 0,
              double idle = 0);
 
+// The library's setting, which a copy of base in this program would not know.
+int threads_in_use();
+void set_threads(int count);
+
 // Seconds of one run: of two where that is short, the second.
 double time_once(Device& device, const Body& body);
 

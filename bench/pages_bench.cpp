@@ -7,7 +7,6 @@
 #include <random>
 
 #include "base/error.h"
-#include "base/thread_count.h"
 #include "bench/copy_limit.h"
 #include "bench/measure.h"
 #include "ops/rearrange_paged.h"
@@ -170,7 +169,7 @@ class Setup {
     device_.copy_async(dst_.get(), src_.get(), static_cast<size_t>(bytes()), kind, nullptr);
   }
   void copy_by(const PlainCopy& copy) const {
-    copy.run(dst_.get(), src_.get(), static_cast<size_t>(bytes()), thread_count());
+    copy.run(dst_.get(), src_.get(), static_cast<size_t>(bytes()), threads_in_use());
   }
 
  private:

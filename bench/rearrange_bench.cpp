@@ -6,8 +6,8 @@
 
 #include "base/device_kind.h"
 #include "base/error.h"
-#include "base/thread_count.h"
 #include "bench/beside_copies.h"
+#include "bench/measure.h"
 #include "harness/check.h"
 #include "ops/rearrange.h"
 #include "plan/memory_traffic.h"
@@ -68,10 +68,10 @@ Row measure_once(const std::string& name, const std::string& text, const Options
 Row measure_rearrange(const std::string& name, const std::string& text, const Options& options) {
   Row row = measure_once(name, text, options);
   if (!options.scaling || current_device().kind() != INFINI_DEVICE_CPU) return row;
-  const int threads = thread_count();
-  set_thread_count(1);
+  const int threads = threads_in_use();
+  set_threads(1);
   const Row alone = measure_once(name, text, {.seconds = options.seconds, .verify = false});
-  set_thread_count(threads);
+  set_threads(threads);
   row.scaling = alone.seconds / row.seconds;
   row.limit_scaling = alone.limit_seconds / row.limit_seconds;
   return row;

@@ -13,6 +13,9 @@ if(NOT INFINI_STATIC)
     install(FILES ${PROJECT_BINARY_DIR}/lib/lib${alias}.so DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT devel)
   endforeach()
 endif()
+# The tool finds the library by the way from its own folder, wherever the prefix is moved to.
+file(RELATIVE_PATH tool_to_library ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+set_target_properties(infini-cli PROPERTIES INSTALL_RPATH "$ORIGIN/${tool_to_library}")
 install(TARGETS infini-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
 # Its manual page, and its completion in shells.
 configure_file(tools/infini.1.in ${PROJECT_BINARY_DIR}/infini.1 @ONLY)

@@ -19,11 +19,12 @@ def loaded(args, **how):
     return [os.path.normpath(file) for file in files], result
 
 
-def place(root, tool, library, marker):
+def place(root, build, library, marker):
     """prefix/ as installed; hostile/ is a folder to stand in, with a module in every place that was once looked at."""
     for folder in ("prefix/bin", "prefix/lib", "hostile/here", "hostile/lib", "hostile/lib64", "links/bin", "links/lib"):
         (root / folder).mkdir(parents=True)
-    shutil.copy(tool, root / "prefix/bin/infini")
+    subprocess.run(["cmake", "--install", build, "--component", "tool", "--prefix", root / "prefix"], check=True,
+                   stdout=subprocess.DEVNULL)
     name = pathlib.Path(library).name  # with the version that programs ask for
     shutil.copy(library, root / "prefix/lib" / name)
     for folder in ("prefix/lib", "hostile/here", "hostile/lib", "hostile/lib64", "links/bin", "links/lib"):
@@ -67,10 +68,11 @@ def mismatches(root, client):
             yield f"{name}: `infini devices` does not say that it is not followed"
 
 
-def privileged_mismatches(root, client):
-    """A copy that belongs to somebody else and is setuid, run as nobody."""
+def privileged_mismatches(root, tool, client):
+    """A copy that belongs to somebody else and is setuid, run as nobody: of the tool as it was built, which finds its
+    library by an absolute path; the loader follows no other with privileges."""
     folder = root / "hostile/here"
-    for program in (root / "prefix/bin/infini", client):
+    for program in (tool, client):
         copy = shutil.copy(program, folder)
         os.chown(copy, SOMEBODY, SOMEBODY)
         os.chmod(copy, 0o4755)
@@ -92,10 +94,10 @@ def main(tool, library, client, marker, sanitizers):
     with tempfile.TemporaryDirectory() as scratch:
         root = pathlib.Path(scratch).resolve()
         root.chmod(0o755)
-        place(root, tool, library, marker)
+        place(root, pathlib.Path(tool).parent.parent, library, marker)
         wrong = list(mismatches(root, client))
         if os.geteuid() == 0 and not sanitizers:
-            wrong += privileged_mismatches(root, client)
+            wrong += privileged_mismatches(root, tool, client)
         else:
             print("not shown here: setuid programs (they need root, and no sanitizer)")
     for line in wrong:

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/environment.h"
 #include "base/error.h"
 #include "harness/names.h"
 #include "harness/operators.h"
 #include "harness/suggest.h"
 #include "harness/text.h"
 #include "infinirt.h"
+#include "runtime/registry.h"
 #include "tools/commands.h"
 
 namespace infini::tools {
@@ -133,7 +133,7 @@ void require_success(infiniStatus_t status) {
 }
 
 void print_complaints() {
-  for (const auto& line : environment_complaints()) std::printf("environment: %s\n", line.c_str());
+  for (const auto& line : library_complaints()) std::printf("environment: %s\n", line.c_str());
 }
 
 }  // namespace infini::tools

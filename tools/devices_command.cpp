@@ -2,7 +2,6 @@
 #include <cstdio>
 
 #include "base/device_kind.h"
-#include "base/environment.h"
 #include "harness/operators.h"
 #include "infinirt.h"
 #include "runtime/module_folders.h"
@@ -79,7 +78,7 @@ std::string folders_json() {
 std::string remarks_json() {
   std::vector<std::string> lines;
   for (const auto& remark : module_folders().remarks) lines.push_back(harness::json_string(remark));
-  for (const auto& line : environment_complaints()) lines.push_back(harness::json_string(line));
+  for (const auto& line : library_complaints()) lines.push_back(harness::json_string(line));
   return harness::json_array(lines);
 }
 

@@ -13,7 +13,7 @@
 
 #include "base/device_kind.h"
 #include "base/error.h"
-#include "base/thread_count.h"
+#include "bench/measure.h"
 #include "runtime/current_device.h"
 
 namespace infini::tools {
@@ -75,7 +75,7 @@ harness::JsonObject start_report(const char* command) {
   machine.add("device", device_name(device))
       .add("description", device.description())
       .add("memory_bytes", device.memory_info().total_bytes)
-      .add("threads", thread_count());
+      .add("threads", bench::threads_in_use());
   report.add("command", command)
       .add("version", infiniVersionString())
       .add("date", utc())

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/export.h"
 #include "file/tensor_file.h"
 #include "file/transfer.h"
 #include "plan/pattern/pattern.h"
@@ -32,17 +33,19 @@ std::vector<Range> parse_ranges(std::string_view text, const std::vector<int64_t
 // How to read a part of a tensor of a file, row-major at dst_offset 0.
 Transfer transfer_of(const FileTensor& tensor, const std::vector<Range>& ranges);
 
-void convert_file(const std::string& in, const std::string& out, const JobOptions& options);
-void rearrange_file(const std::string& in, const std::string& out, const std::string& pattern,
-                    const std::vector<std::pair<std::string, int64_t>>& sizes,
-                    const JobOptions& options);
-void slice_file(const std::string& in, const std::string& out, const std::string& ranges,
-                const JobOptions& options);
+INFINI_TOOL_EXPORT void convert_file(const std::string& in, const std::string& out,
+                                     const JobOptions& options);
+INFINI_TOOL_EXPORT void rearrange_file(const std::string& in, const std::string& out,
+                                       const std::string& pattern,
+                                       const std::vector<std::pair<std::string, int64_t>>& sizes,
+                                       const JobOptions& options);
+INFINI_TOOL_EXPORT void slice_file(const std::string& in, const std::string& out,
+                                   const std::string& ranges, const JobOptions& options);
 // OUT.safetensors becomes OUT-rank-0-of-8.safetensors and so on; tensors that are not meant are in every file.
-void shard_file(const std::string& in, const std::string& out, int64_t ranks, int64_t dim,
-                const JobOptions& options);
+INFINI_TOOL_EXPORT void shard_file(const std::string& in, const std::string& out, int64_t ranks,
+                                   int64_t dim, const JobOptions& options);
 std::string shard_path(const std::string& path, int64_t rank, int64_t ranks);
-void unshard_files(const std::vector<std::string>& in, const std::string& out, int64_t dim,
-                   const JobOptions& options);
+INFINI_TOOL_EXPORT void unshard_files(const std::vector<std::string>& in, const std::string& out,
+                                      int64_t dim, const JobOptions& options);
 
 }  // namespace infini::file

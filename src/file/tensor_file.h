@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/export.h"
 #include "file/descriptor.h"
 #include "infinicore.h"
 
@@ -20,17 +21,17 @@ struct FileTensor {
   int part = 0;          // of the catalogue's files
   int64_t offset = 0;    // of the first byte
   int64_t count() const;
-  int64_t bytes() const;
+  INFINI_TOOL_EXPORT int64_t bytes() const;
   std::vector<int64_t> strides() const;  // in elements
 };
 
 // The bits of an element type as files name it: "bf16", "f8_e5m2".
-std::string type_name(infiniDtype_t dtype, bool e5m2);
+INFINI_TOOL_EXPORT std::string type_name(infiniDtype_t dtype, bool e5m2);
 
 enum class FileKind { npy, npz, safetensors, sharded };
 // By the name's end; throws BAD_PARAM for others.
 FileKind kind_of(const std::string& path);
-const char* kind_name(FileKind kind);
+INFINI_TOOL_EXPORT const char* kind_name(FileKind kind);
 
 struct Catalogue {
   std::string path;
@@ -43,7 +44,7 @@ struct Catalogue {
 };
 
 // Throws BAD_PARAM with one sentence for whatever is wrong with a file.
-Catalogue open_catalogue(const std::string& path);
+INFINI_TOOL_EXPORT Catalogue open_catalogue(const std::string& path);
 
 // The parsers, over bytes: `size` is that of the whole file, `header` what stands at its beginning (all of it for npy and
 // safetensors; whoever calls has read as much as header_bytes() says).

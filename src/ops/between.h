@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/export.h"
 #include "contract/choice.h"
 #include "contract/device.h"
 #include "ops/call_log.h"
@@ -30,8 +31,9 @@ class Way {
 class RearrangeBetween {
  public:
   // `device` is the one that is not the host; when it is the CPU this is a rearrangement there.
-  RearrangeBetween(Device& device, Direction direction, const Layout& dst, const Layout& src,
-                   const Choice& choice = {}, int64_t extra_bytes = most_extra_bytes);
+  INFINI_TOOL_EXPORT RearrangeBetween(Device& device, Direction direction, const Layout& dst,
+                                      const Layout& src, const Choice& choice = {},
+                                      int64_t extra_bytes = most_extra_bytes);
 
   // On a stream of the device. From and to pinned memory it returns at once, and the host's side must stay until the stream
   // has come so far; else it returns when the host's side has been read or written.
@@ -47,7 +49,7 @@ class RearrangeBetween {
   const Way* pageable() const { return pageable_.get(); }
 
  private:
-  void run_untold(void* dst, const void* src, void* stream) const;
+  INFINI_TOOL_EXPORT void run_untold(void* dst, const void* src, void* stream) const;
 
   Device* device_;
   Direction direction_;

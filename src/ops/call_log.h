@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "base/export.h"
 #include "contract/device.h"
 
 namespace infini {
@@ -43,7 +44,7 @@ class ToldCalls {
   using Time = std::chrono::steady_clock::time_point;
   ToldCalls(const Device& device, const char* candidate, const std::string& problem);
   static bool wanted();
-  void add(Time start, const char* remark) const noexcept;
+  INFINI_TOOL_EXPORT void add(Time start, const char* remark) const noexcept;
 
   std::string before_, after_;  // the time stands between
 };

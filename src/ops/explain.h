@@ -3,13 +3,14 @@
 
 #include <string>
 
+#include "base/export.h"
 #include "ops/gemm.h"
 #include "ops/rearrange.h"
 
 namespace infini {
 
 // Several lines, without a newline at the end.
-std::string explain(const Rearrange& op);
-std::string explain(const Gemm& op);
+INFINI_TOOL_EXPORT std::string explain(const Rearrange& op);
+INFINI_TOOL_EXPORT std::string explain(const Gemm& op);
 
 }  // namespace infini

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/export.h"
 #include "contract/backend.h"
 #include "ops/call_log.h"
 #include "plan/gemm_plan.h"
@@ -10,13 +11,14 @@
 namespace infini {
 
 // The options that hold when a caller names none: INFINI_ALLOW_TF32=1 allows TF32.
-GemmOptions default_gemm_options();
+INFINI_TOOL_EXPORT GemmOptions default_gemm_options();
 
 // Immutable; many threads may run it at once, each with a workspace of its own.
 class Gemm {
  public:
-  Gemm(Device& device, const Layout& c, const Layout& a, const Layout& b,
-       const GemmOptions& options = default_gemm_options(), const Choice& choice = {});
+  INFINI_TOOL_EXPORT Gemm(Device& device, const Layout& c, const Layout& a, const Layout& b,
+                          const GemmOptions& options = default_gemm_options(),
+                          const Choice& choice = {});
 
   // Bytes that run() needs, 64-byte aligned memory of the device.
   size_t workspace_bytes() const { return kernel_ ? kernel_->workspace_bytes() : 0; }
@@ -43,8 +45,8 @@ class Gemm {
   const GemmKernel* kernel() const { return kernel_.get(); }
 
  private:
-  void run_untold(void* workspace, size_t workspace_size, void* c, const void* a, const void* b,
-                  double alpha, double beta, void* stream) const;
+  INFINI_TOOL_EXPORT void run_untold(void* workspace, size_t workspace_size, void* c, const void* a,
+                                     const void* b, double alpha, double beta, void* stream) const;
   // True when require_operands() would surely have nothing to say.
   bool plainly_fine(const void* c, const void* a, const void* b) const;
   void require_workspace(const void* workspace, size_t size) const;

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/export.h"
 #include "contract/backend.h"
 #include "ops/call_log.h"
 
@@ -11,7 +12,7 @@ namespace infini {
 // Immutable; many threads may run it at once, each with a workspace of its own.
 class Operator {
  public:
-  Operator(Device& device, const OperatorPlan& plan, const Choice& choice = {});
+  INFINI_TOOL_EXPORT Operator(Device& device, const OperatorPlan& plan, const Choice& choice = {});
 
   size_t workspace_bytes() const { return kernel_ ? kernel_->workspace_bytes() : 0; }
   // run.workspace has `workspace_size` bytes. Operand 0 may be one of the others, element for element; else it must not
@@ -30,7 +31,7 @@ class Operator {
   void require_operands(const OperatorRun& run) const;
 
  private:
-  void run_untold(const OperatorRun& run, size_t workspace_size) const;
+  INFINI_TOOL_EXPORT void run_untold(const OperatorRun& run, size_t workspace_size) const;
   void require_apart(const OperatorRun& run, int operand) const;
   bool same_places(int operand) const;
 

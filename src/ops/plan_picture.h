@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/export.h"
 #include "plan/gemm_plan.h"
 #include "plan/rearrange_plan.h"
 
@@ -21,8 +22,8 @@ std::string picture_of(const RearrangePlan& plan);
 std::string picture_of(const GemmPlan& plan);
 
 // "24 bytes", "2 KiB", "1.5 GiB".
-std::string bytes_text(int64_t bytes);
+INFINI_TOOL_EXPORT std::string bytes_text(int64_t bytes);
 // "350 ns", "12 us", "3.1 ms".
-std::string time_text(double seconds);
+INFINI_TOOL_EXPORT std::string time_text(double seconds);
 
 }  // namespace infini

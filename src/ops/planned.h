@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/export.h"
 #include "base/json.h"
 #include "contract/choice.h"
 #include "ops/gemm.h"
@@ -22,21 +23,21 @@ struct Planned {
 };
 
 // Asks every candidate again: some microseconds.
-Planned planned(const Rearrange& op);
-Planned planned(const Gemm& op);
-Planned planned(const Operator& op);
+INFINI_TOOL_EXPORT Planned planned(const Rearrange& op);
+INFINI_TOOL_EXPORT Planned planned(const Gemm& op);
+INFINI_TOOL_EXPORT Planned planned(const Operator& op);
 
 // The kernel, what it expects and the next best; empty when there is nothing to do. Lines, each ended.
-std::string choice_lines(const Planned& planned);
+INFINI_TOOL_EXPORT std::string choice_lines(const Planned& planned);
 // Every candidate with its bid, or why it cannot. Lines, each ended.
-std::string bid_lines(const Planned& planned);
+INFINI_TOOL_EXPORT std::string bid_lines(const Planned& planned);
 // All of it, as one object.
-JsonObject json_of(const Planned& planned);
+INFINI_TOOL_EXPORT JsonObject json_of(const Planned& planned);
 
 // What a product reads and writes at least; a batch that is shared counts once.
 double compulsory_bytes(const GemmPlan& plan);
 
 // {"dtype": "f32", "shape": [2, 3], "strides": [3, 1]}
-std::string layout_json(const Layout& layout);
+INFINI_TOOL_EXPORT std::string layout_json(const Layout& layout);
 
 }  // namespace infini

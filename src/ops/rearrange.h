@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/export.h"
 #include "contract/choice.h"
 #include "contract/device.h"
 #include "contract/kernels.h"
@@ -14,7 +15,8 @@ namespace infini {
 // Immutable; many threads may run it at once.
 class Rearrange {
  public:
-  Rearrange(Device& device, const Layout& dst, const Layout& src, const Choice& choice = {});
+  INFINI_TOOL_EXPORT Rearrange(Device& device, const Layout& dst, const Layout& src,
+                               const Choice& choice = {});
   Rearrange(Device& device, const RearrangePlan& plan, const Choice& choice = {});
 
   // Copies src to dst. Overlapping sides give the result of reading all of src first (through
@@ -29,12 +31,12 @@ class Rearrange {
   bool overlaps(const void* dst, const void* src) const;
 
   Device& device() const { return *device_; }
-  RearrangePlan plan() const;
+  INFINI_TOOL_EXPORT RearrangePlan plan() const;
   // Null when there is nothing to move.
   const RearrangeKernel* kernel() const { return kernel_.get(); }
 
  private:
-  void run_untold(void* dst, const void* src, void* stream) const;
+  INFINI_TOOL_EXPORT void run_untold(void* dst, const void* src, void* stream) const;
   void run_staged(void* dst, const void* src, void* stream) const;
 
   Device* device_;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/export.h"
 #include "contract/copies.h"
 #include "ops/rearrange.h"
 
@@ -12,7 +13,7 @@ namespace infini {
 // Many threads may run it at once.
 class RearrangePaged {
  public:
-  RearrangePaged(Device& device, const PagedPlan& plan);
+  INFINI_TOOL_EXPORT RearrangePaged(Device& device, const PagedPlan& plan);
 
   void run(const PagedRun& run) const {
     if (told_) [[unlikely]]
@@ -20,7 +21,7 @@ class RearrangePaged {
     run_untold(run);
   }
   // Waits for the stream; throws when a run since the last question met a bad id on the device.
-  void check(void* stream) const;
+  INFINI_TOOL_EXPORT void check(void* stream) const;
 
   Device& device() const { return piece_.device(); }
   const PagedPlan& plan() const { return *plan_; }
@@ -28,7 +29,7 @@ class RearrangePaged {
   const PagedKernel* kernel() const { return kernel_.get(); }
 
  private:
-  void run_untold(const PagedRun& run) const;
+  INFINI_TOOL_EXPORT void run_untold(const PagedRun& run) const;
   void run_one_by_one(const PagedRun& run) const;
 
   std::unique_ptr<const PagedPlan> plan_;

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/export.h"
+
 namespace infini {
 
 struct ModuleFolders {
@@ -29,7 +31,7 @@ struct ModuleOrigin {
 ModuleFolders module_folders(const ModuleOrigin& origin);
 
 // Of this process, found out once.
-const ModuleFolders& module_folders();
+INFINI_TOOL_EXPORT const ModuleFolders& module_folders();
 
 // The file that is mapped at `address`, of text as in /proc/self/maps; empty when there is none.
 std::string file_mapped_at(std::istream& maps, uintptr_t address);

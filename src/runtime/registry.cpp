@@ -123,4 +123,6 @@ Device& open_device(infiniDevice_t kind, int id) {
   return *device;
 }
 
+std::vector<std::string> library_complaints() { return environment_complaints(); }
+
 }  // namespace infini

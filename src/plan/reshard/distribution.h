@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/export.h"
+
 namespace infini {
 
 constexpr int max_reshard_rank = 16;  // of tensors and of meshes
@@ -74,7 +76,7 @@ class Placement {
   void parts_at(int place, int* parts) const;
   int replica_at(int place) const;
   int place_at(const int* parts, int replica) const;
-  std::vector<int64_t> local_shape(int place) const;
+  INFINI_TOOL_EXPORT std::vector<int64_t> local_shape(int place) const;
 
  private:
   struct Axis {        // of the mesh

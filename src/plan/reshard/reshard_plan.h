@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "base/export.h"
 #include "plan/rearrange_plan.h"
 #include "plan/reshard/overlap.h"
 
@@ -59,9 +60,9 @@ class ReshardPlan {
   // Equal on all ranks that planned the same.
   uint64_t hash() const { return hash_; }
 
-  std::vector<int64_t> src_shape(
+  INFINI_TOOL_EXPORT std::vector<int64_t> src_shape(
       int rank) const;  // of the rank's shard; a dim of 0 for ranks without one
-  std::vector<int64_t> dst_shape(int rank) const;
+  INFINI_TOOL_EXPORT std::vector<int64_t> dst_shape(int rank) const;
 
   const Overlap& overlap(int dim) const {
     return overlaps_[static_cast<size_t>(dim)];
@@ -72,8 +73,8 @@ class ReshardPlan {
 
   // Strides must have one number for each dim of the side. Throws BAD_PARAM for a rank outside 0..ranks()-1.
   // With `piece_elements` a message of more is several, in the order of the wire; both sides cut at the same elements.
-  RankPlan plan_of(int rank, const ShardStrides& strides = {},
-                   int64_t piece_elements = INT64_MAX) const;
+  INFINI_TOOL_EXPORT RankPlan plan_of(int rank, const ShardStrides& strides = {},
+                                      int64_t piece_elements = INT64_MAX) const;
 
  private:
   void take_order();

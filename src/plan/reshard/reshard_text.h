@@ -11,13 +11,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/export.h"
 #include "plan/reshard/reshard_plan.h"
 
 namespace infini {
 
 // Throws BAD_PARAM with the line and a mark under the character that was not understood.
-ReshardPlan parse_reshard(std::string_view text);
-std::string to_text(const ReshardPlan& plan);
+INFINI_TOOL_EXPORT ReshardPlan parse_reshard(std::string_view text);
+INFINI_TOOL_EXPORT std::string to_text(const ReshardPlan& plan);
 // "(2x4: block,cyclic:128)", with its shape known elsewhere.
 std::string to_text(const Distribution& distribution);
 Distribution parse_distribution(std::string_view text, const std::vector<int64_t>& shape);

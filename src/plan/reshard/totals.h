@@ -1,6 +1,7 @@
 // What a reshard plan costs, in numbers: bytes and messages of each rank, and the time that a network would take.
 #pragma once
 
+#include "base/export.h"
 #include "plan/reshard/reshard_plan.h"
 
 namespace infini {
@@ -16,8 +17,8 @@ struct ReshardTotals {
   int busiest_rank = 0;  // the first that sends or receives most bytes
 };
 
-RankTotals totals_of(const ReshardPlan& plan, int rank);
-ReshardTotals totals_of(const ReshardPlan& plan);
+INFINI_TOOL_EXPORT RankTotals totals_of(const ReshardPlan& plan, int rank);
+INFINI_TOOL_EXPORT ReshardTotals totals_of(const ReshardPlan& plan);
 
 // Ranks [k * node, (k + 1) * node) are neighbours where node > 0: messages between them take the inner numbers.
 struct Network {
@@ -36,6 +37,6 @@ struct ReshardTime {
 };
 
 // Every rank sends and receives at once, one message after the other in each direction, and copies meanwhile.
-ReshardTime expected_time(const ReshardPlan& plan, const Network& network);
+INFINI_TOOL_EXPORT ReshardTime expected_time(const ReshardPlan& plan, const Network& network);
 
 }  // namespace infini

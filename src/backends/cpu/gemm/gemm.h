@@ -8,6 +8,7 @@
 
 #include "backends/cpu/gemm/simd/kernels.h"
 #include "backends/cpu/gemm/target.h"
+#include "base/export.h"
 #include "contract/backend.h"
 #include "contract/candidate.h"
 
@@ -61,9 +62,9 @@ class CpuGemm : public GemmKernel {
 GemmTarget gemm_target(const GemmPlan& plan);
 
 // The matrix unit is there, permitted, and computed a trial product rightly; found out once. Only on x86.
-bool amx_works();
+INFINI_TOOL_EXPORT bool amx_works();
 // The processor multiplies pairs of bf16 (AVX512-BF16). Only on x86.
-bool has_dpbf16();
+INFINI_TOOL_EXPORT bool has_dpbf16();
 
 // A bid of what a candidate estimated: its kernel is made of the schedule.
 template <class Kernel, class Schedule>

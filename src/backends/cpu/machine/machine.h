@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "base/export.h"
+
 namespace infini::cpu {
 
 // Bytes per nanosecond: of one thread alone, and of all of them together.
@@ -61,31 +63,32 @@ struct Fact {
   double Machine::*number;
   Rate Machine::*rate;
 };
-std::span<const Fact> facts();
+INFINI_TOOL_EXPORT std::span<const Fact> facts();
 
 // This process's: a profile, or what was measured on this processor and kept. INFINI_TUNE=0: the profile; 1: measured now
 // (about a second); a file's name: what it holds. Found when first asked for.
-const Machine& machine();
+INFINI_TOOL_EXPORT const Machine& machine();
 
 // The profile of a name (ice_lake, sapphire_rapids, zen4, generic) as it is; of another one generic.
 Machine profile(const std::string& name);
 std::span<const char* const> profile_names();
 // Which of them fits this processor, with the sizes of its caches.
-Machine profile_of_this_processor();
+INFINI_TOOL_EXPORT Machine profile_of_this_processor();
 
 // Every fact by experiment, from a guess. Takes about a second.
-Machine measure_machine(const Machine& guess);
+INFINI_TOOL_EXPORT Machine measure_machine(const Machine& guess);
 
 // Facts in a file: one each line, after the version and the processor they are of. Reading gives false, and says why,
 // where the file is not there, not ours, or of another processor or version.
-std::string
-machine_file();  // where they are kept: $XDG_CACHE_HOME or ~/.cache, /infini/; empty: nowhere
+// Where they are kept: $XDG_CACHE_HOME or ~/.cache, /infini/; empty: nowhere.
+INFINI_TOOL_EXPORT std::string machine_file();
 bool read_machine(const std::string& path, Machine& machine, std::string& why_not);
-bool write_machine(const std::string& path, const Machine& machine, std::string& why_not);
+INFINI_TOOL_EXPORT bool write_machine(const std::string& path, const Machine& machine,
+                                      std::string& why_not);
 // What was found in a file's place and not used, for people; empty: nothing.
-std::string machine_remark();
+INFINI_TOOL_EXPORT std::string machine_remark();
 
 // For people.
-std::string to_string(const Machine& machine);
+INFINI_TOOL_EXPORT std::string to_string(const Machine& machine);
 
 }  // namespace infini::cpu

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/export.h"
+
 namespace infini::cpu {
 
 // The threads that a region may have now: 1 inside another one.
@@ -13,7 +15,8 @@ using ChunkBody = void (*)(const void* context, int64_t begin, int64_t end);
 
 // Calls body(context, begin, end) once for each of so many consecutive chunks, which cover [0, count): on a thread of its
 // own where that comes in time, else on whichever is done with its own. The body must not throw.
-void parallel_chunks(int64_t count, int threads, ChunkBody body, const void* context);
+INFINI_TOOL_EXPORT void parallel_chunks(int64_t count, int threads, ChunkBody body,
+                                        const void* context);
 
 // body(begin, end), as above; no allocation, the body is called by reference.
 template <class Body>

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "base/export.h"
+
 namespace infini::cpu::amx {
 
 constexpr int64_t side = 16, group = 32, tile_elements = side * group;
@@ -36,8 +38,8 @@ bool pack_a(Parts parts, const Source& src, int64_t rows, int64_t k, const Packe
 bool pack_b(Parts parts, const Source& src, int64_t k, int64_t cols, const Packed& dst);
 
 // Tile registers belong to a thread: configure before multiplying, release after.
-void configure();
-void release();
+INFINI_TOOL_EXPORT void configure();
+INFINI_TOOL_EXPORT void release();
 
 // 32×32 sums that become bf16 or f16 as they are, in rows of 64 bytes.
 struct Rounding {
@@ -71,6 +73,6 @@ struct BlockCall {
   const char* written = nullptr;
   int64_t written_step = 0;
 };
-void multiply(const BlockCall& call);
+INFINI_TOOL_EXPORT void multiply(const BlockCall& call);
 
 }  // namespace infini::cpu::amx

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "backends/cpu/machine/isa.h"
+#include "base/export.h"
 #include "infinicore.h"
 
 namespace infini::cpu {
@@ -145,7 +146,7 @@ struct GemmTables {
   GemmKernels<double> f64;
 };
 
-const GemmTables& gemm_tables(Isa isa);
+INFINI_TOOL_EXPORT const GemmTables& gemm_tables(Isa isa);
 
 // What gemm_<isa>.cpp provide.
 const GemmTables& gemm_tables_portable();
