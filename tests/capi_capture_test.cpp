@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "tests/allocation_counter.h"
 #include "tests/capi_support.h"
 
 namespace infini::test {
@@ -108,6 +109,29 @@ TEST_F(CapiCapture, LosesNoMemory) {
   EXPECT_OK(infinirtStreamDestroy(origin));
   EXPECT_EQ(bad, infinirtFree(p));
   EXPECT_OK(infinirtStreamDestroy(joined));
+}
+
+// A graph and the events that were recorded in it may go in any order, and take all they held with them.
+TEST_F(CapiCapture, GraphsAndTheirEventsLeaveNothing) {
+  const auto once = [&](bool event_first) {
+    infinirtEvent_t inside;
+    infinirtGraph_t graph;
+    void* p;
+    ASSERT_OK(infinirtEventCreate(&inside));
+    ASSERT_OK(infinirtEventRecord(inside, origin));
+    ASSERT_OK(infinirtMallocAsync(&p, 100, origin));
+    ASSERT_OK(infinirtFreeAsync(p, origin));
+    ASSERT_OK(infinirtStreamEndCapture(origin, &graph));
+    const auto destroy_event = [&] { ASSERT_OK(infinirtEventDestroy(inside)); };
+    if (event_first) destroy_event();
+    ASSERT_OK(infinirtGraphDestroy(graph));
+    if (!event_first) destroy_event();
+    ASSERT_OK(infinirtStreamBeginCapture(origin, global_mode));
+  };
+  for (int i = 0; i < 20; ++i) once(i % 2 == 0);
+  const int64_t before = allocated_bytes();
+  for (int i = 0; i < 1000; ++i) once(i % 2 == 0);
+  EXPECT_LT(allocated_bytes() - before, 1000 * 16) << "what is left of 1000 graphs";
 }
 
 TEST_F(CapiCapture, AJoinedStreamMayGoBeforeTheEnd) {

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "backends/cpu/rearrange/schedule.h"
 #include "base/thread_count.h"
 #include "tests/allocation_counter.h"
 #include "tests/capi_support.h"
@@ -85,6 +86,25 @@ TEST(CapiRearrangeBatch, ManyThreadsGiveTheSameBytes) {
     m.expect_transposed(400);
   }
   set_thread_count(0);
+}
+
+// Shares of equal bytes, which do not divide what there is: the last copies are somebody's, too.
+TEST(CapiRearrangeBatch, TheLastBytesAreMovedWhateverTheShares) {
+  const Handle handle;
+  const Tensor one({1}, {}, INFINI_DTYPE_U8);
+  const BatchOp op(handle, {one.desc}, {one.desc});
+  cpu::Policy policy;
+  policy.threads = 4;
+  policy.bytes_per_thread = 16;
+  const cpu::ForcedPolicy lowered(policy);
+  for (const size_t count : {size_t{64}, size_t{65}, size_t{66}, size_t{67}}) {
+    std::vector<char> x(count, 1), y(count, 0);
+    std::vector<const void*> src(count);
+    std::vector<void*> dst(count);
+    for (size_t i = 0; i < count; ++i) src[i] = &x[i], dst[i] = &y[i];
+    EXPECT_OK(infiniopRearrangeBatch(op.desc, count, dst.data(), src.data(), nullptr));
+    EXPECT_EQ(x, y) << count;
+  }
 }
 
 // A copy onto itself goes through temporary memory, as it does alone.

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "backends/cpu/rearrange/schedule.h"
 #include "base/device_kind.h"
 #include "infiniop.h"
 #include "infinirt.h"
@@ -295,9 +296,9 @@ void expect_layout(infiniopHandle_t handle, const std::vector<size_t>& shape, co
   ASSERT_TRUE(got == expected) << "bytes beside the tensor changed";
 }
 
-TEST_F(Convert, AnyLayout) {
-  Layouts draw(11);
-  for (int i = 0; i < 400 && !HasFatalFailure(); ++i) {
+void expect_any_layouts(infiniopHandle_t handle, uint64_t seed, int count) {
+  Layouts draw(seed);
+  for (int i = 0; i < count && !testing::Test::HasFatalFailure(); ++i) {
     SCOPED_TRACE(i);
     const std::vector<size_t> shape = draw.shape();
     Spread xs = draw.spread(shape, true);
@@ -310,6 +311,17 @@ TEST_F(Convert, AnyLayout) {
     expect_layout(handle, shape, draw.spread(shape, false), xs, formats[draw.below(12)],
                   formats[draw.below(12)], axis, draw);
   }
+}
+
+TEST_F(Convert, AnyLayout) { expect_any_layouts(handle, 11, 400); }
+
+// What only large tensors reach on the CPU: results that go past the caches.
+TEST_F(Convert, AnyLayoutPastTheCaches) {
+  cpu::Policy policy;
+  policy.threads = 2;
+  policy.streamed_bytes = policy.bytes_per_thread = 64;
+  const cpu::ForcedPolicy lowered(policy);
+  expect_any_layouts(handle, 13, 400);
 }
 
 // Images: so large that results go past the caches, in both directions.

@@ -98,6 +98,30 @@ TEST(HostileOperators, TablesWithoutRowsAreNotRead) {
   infiniopDestroyRoPEDescriptor(rope);
 }
 
+// Strides of dims of size 1 may be any number, as may those of tables that nobody walks along.
+TEST(HostileOperators, StridesOfSingleElementsAreNotUsed) {
+  const Handle handle;
+  constexpr ptrdiff_t far = std::numeric_limits<ptrdiff_t>::max();
+  const Tensor one({2, 1, 1}, {1, far, -far}), row({1}, {far}),
+      pair({1, 1, 2}, {far, far, far / 8}), table({1, 1}, {far, far}),
+      position({1}, {far}, INFINI_DTYPE_I32);
+  const Floats y({0, 0}), x({3, 5}), w({2, 7});
+  infiniopCausalSoftmaxDescriptor_t softmax = nullptr;
+  ASSERT_OK(infiniopCreateCausalSoftmaxDescriptor(handle.handle, &softmax, one.desc, one.desc));
+  EXPECT_OK(infiniopCausalSoftmax(softmax, nullptr, 0, y.at(), x.at(), nullptr));
+  EXPECT_EQ((std::vector<float>{1, 1}), y.values());
+  infiniopDestroyCausalSoftmaxDescriptor(softmax);
+  infiniopRMSNormDescriptor_t norm = nullptr;
+  ASSERT_OK(infiniopCreateRMSNormDescriptor(handle.handle, &norm, one.desc, one.desc, row.desc, 0));
+  EXPECT_OK(infiniopRMSNorm(norm, nullptr, 0, y.at(), x.at(), w.at(), nullptr));
+  EXPECT_EQ((std::vector<float>{2, 2}), y.values());
+  infiniopDestroyRMSNormDescriptor(norm);
+  infiniopRoPEDescriptor_t rope = nullptr;  // made, and not run: its elements are too far apart
+  EXPECT_OK(infiniopCreateRoPEDescriptor(handle.handle, &rope, pair.desc, pair.desc, position.desc,
+                                         table.desc, table.desc, INFINIOP_ROPE_ALGO_GPT_J));
+  EXPECT_OK(infiniopDestroyRoPEDescriptor(rope));
+}
+
 class Sampling : public testing::Test {
  protected:
   // The status, or the token.

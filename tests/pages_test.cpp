@@ -4,6 +4,7 @@
 #include <string>
 #include <tuple>
 
+#include "backends/cpu/rearrange/schedule.h"
 #include "tests/device_bytes.h"
 
 namespace infini::test {
@@ -213,7 +214,8 @@ void Pages::expect_right(const Problem& problem, bool captured) {
   run_or_replay(stream_, captured, [&] {
     EXPECT_OK(infiniopRearrangePaged(op.desc, problem.count, images.dst_bases.data(), to.get(),
                                      images.src_bases.data(), from.get(), stream_));
-    std::fill(to.host.begin(), to.host.end(), 0xff);  // they were read before the call returned
+    for (Ids* ids : {&to, &from})  // they were read before the call returned
+      std::fill(ids->host.begin(), ids->host.end(), 0xff);
   });
   ASSERT_OK(infinirtStreamSynchronize(stream_));
   images.move_by_hand();
@@ -226,6 +228,18 @@ TEST_F(Pages, RandomProblems) {
     SCOPED_TRACE(trial);
     expect_right(random_problem(), captures() && trial % 4 == 0);
     if (HasFailure()) return;
+  }
+}
+
+// What only many bytes reach on the CPU: pieces shared by threads, runs past the caches.
+TEST_F(Pages, RandomProblemsPastTheCaches) {
+  cpu::Policy policy;
+  policy.threads = 3;
+  policy.streamed_bytes = policy.bytes_per_thread = 64;
+  const cpu::ForcedPolicy lowered(policy);
+  for (int trial = 0; trial < 60 && !HasFailure(); ++trial) {
+    SCOPED_TRACE(trial);
+    expect_right(random_problem(), captures() && trial % 4 == 0);
   }
 }
 

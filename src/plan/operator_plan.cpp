@@ -127,9 +127,12 @@ void require_same_shape(const OperatorPlan& plan, const Layout& a, const Layout&
           "; they must be equal");
 }
 
-int64_t last_step(const Layout& layout) {
-  return layout.strides[layout.rank - 1] * dtype_bytes(layout.dtype);
+// The step of a dim in bytes. Strides of dims that nobody walks along may be any number: an element's size stands for them.
+int64_t step_of(const Layout& layout, int dim) {
+  const int64_t bytes = dtype_bytes(layout.dtype);
+  return layout.shape[dim] <= 1 || element_count(layout) == 0 ? bytes : layout.strides[dim] * bytes;
 }
+int64_t last_step(const Layout& layout) { return step_of(layout, layout.rank - 1); }
 
 }  // namespace
 
@@ -271,10 +274,10 @@ OperatorPlan make_rope_plan(const Layout& y, const Layout& x, const Layout& posi
   plan.length = half;
   for (int i = 0; i < 2; ++i) {
     const int64_t step = last_step(*layouts[i]);
-    plan.row_steps[i] = neox ? step : 2 * step;
+    plan.row_steps[i] = neox || half == 1 ? step : 2 * step;
     plan.pair_steps[i] = neox ? half * step : step;
     plan.row_steps[3 + i] = last_step(*layouts[3 + i]);
-    plan.table_steps[i] = layouts[3 + i]->strides[0] * bytes;
+    plan.table_steps[i] = step_of(*layouts[3 + i], 0);
   }
   plan.table_rows = sin.shape[0];
   return plan;
@@ -300,7 +303,7 @@ OperatorPlan make_random_sample_plan(const Layout& result, const Layout& logits)
                 "an integer that can say every token's number");
   if (rows == 0) return plan;
   plan.length = logits.shape[logits.rank - 1];
-  plan.row_steps[1] = plan.length == 1 ? dtype_bytes(logits.dtype) : last_step(logits);
+  plan.row_steps[1] = last_step(logits);
   if (rows > 1)
     plan.loops[plan.depth++] = {rows,
                                 {result.strides[0] * dtype_bytes(result.dtype),

@@ -26,6 +26,7 @@ GPU = ["gpu_schedule_test", "conformance_metax"]
 ROOMS = {
     "src/base/": ["base_test", "capi_test", "gemm_conformance_cpu"],
     "src/plan/": ["plan_test", "conformance_cpu", "gemm_conformance_cpu", "tensor_test"],
+    "src/plan/reshard/": ["reshard_test"],
     "src/contract/": ["cpu_rearrange_test", "cpu_gemm_test", "capi_test"],
     "src/runtime/": ["runtime_test", "tensor_test", "capi_test"],
     "src/ops/": ["capi_test", "conformance_cpu", "gemm_conformance_cpu"],
@@ -36,6 +37,7 @@ ROOMS = {
     "src/backends/cpu/rearrange/": ["cpu_rearrange_test", "conformance_cpu"],
     "src/backends/cpu/gemm/": ["cpu_gemm_test", "gemm_conformance_cpu"],
     "src/backends/cpu/operators/": ["operators_test", "operators_test_avx2", "operators_test_portable"],
+    "src/backends/cpu/convert/": ["convert_test", "convert_test_avx2", "convert_test_portable"],
     "src/backends/gpu/operators/": ["operators_test_moore"],
     "src/backends/gpu/rearrange/": GPU,
     "src/backends/gpu/rearrange/tile/": GPU + ["gpu_emulated_bounds_tile", "conformance_metax_tile"],
@@ -63,6 +65,8 @@ def targets_of(test):
     program = test if test.endswith("_test") else \
         "gpu_emulated_test" if test.startswith("gpu_emulated") else \
         "operators_test" if test.startswith("operators_test") else \
+        "convert_test" if test.startswith("convert_test") else \
+        "pages_test" if test.startswith("pages") else \
         "gemm_conformance_test" if test.startswith("gemm_conformance") else \
         "conformance_test" if test.startswith("conformance") else "gpu_runtime_test"
     modules = [f"infini-{vendor}" for vendor in ("metax", "moore") if vendor in test]

@@ -53,7 +53,9 @@ Event event_of(void* handle, const char* argument) { return *Events::pin(handle,
 // The open capture that the event was recorded in, if any.
 std::shared_ptr<Recording> open_capture_of(EventState& event) {
   std::lock_guard lock(event.mutex);
-  if (!event.recording || event.recording->state() == Recording::State::ended) return nullptr;
+  if (event.recording && event.recording->state() == Recording::State::ended)
+    event.recording.reset();
+  if (!event.recording) return nullptr;
   require(event.recording->state() != Recording::State::lost, bad_param,
           "event was recorded in a capture that is lost, because the stream it was begun on was "
           "destroyed; record it anew");
@@ -108,7 +110,11 @@ void Device::destroy_event(void* event) { events().destroy(event, "event"); }
 void Device::record_event(void* event, void* stream) {
   const Event recorded = event_of(event, "event");
   const auto recording = capture_of(stream);
-  if (recording) recording->add([recorded] { mark(*recorded, nullptr); });
+  // The event may hold the recording, which therefore must not hold the event: nobody sees one whose handle is gone.
+  if (recording)
+    recording->add([captured = std::weak_ptr(recorded)] {
+      if (const Event event = captured.lock()) mark(*event, nullptr);
+    });
   mark(*recorded, recording);
 }
 

@@ -68,7 +68,7 @@ struct EventState {
   std::shared_ptr<Recording> recording;  // of the capture it was recorded in, else null
 };
 
-using Event = std::shared_ptr<EventState>;  // captured work marks it, whatever became of the handle
+using Event = std::shared_ptr<EventState>;  // captured work marks it as long as its handle lives
 using Graph = std::shared_ptr<Recording>;
 
 struct ObjectHead {
