@@ -38,13 +38,16 @@ typedef struct {
   const char* (*describe)(void* context, int error);
   /* Not 0: the functions also take memory of the device (CUDA-aware MPI). Else device memory goes through the host. */
   int takes_device_memory;
+  /* Not 0: the functions may be called by a thread of the library's, one thread at a time; products then move while they
+   * compute (MPI from MPI_THREAD_SERIALIZED on). */
+  int any_thread;
 } infiniTransport_t;
 
 /* How a run goes; zeros mean the defaults. */
 typedef struct {
   size_t size;           /* sizeof(infiniReshardOptions_t) */
   double timeout;        /* seconds without any progress after which a run fails; 0: 60 */
-  size_t piece_bytes;    /* of messages, at most; 0: 8 MiB. Equal on all ranks. */
+  size_t piece_bytes;    /* of messages, at most; 0: 1 MiB. Equal on all ranks. */
   size_t staging_bytes;  /* memory for packing and unpacking, at least two pieces; 0: 256 MiB */
   int tag;               /* this one and the next are used */
   int without_agreement; /* not 0: ranks do not tell each other at the end whether all went well */

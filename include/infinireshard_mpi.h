@@ -112,7 +112,7 @@ static inline const char* infiniMpiDescribe_(void* context, int error) {
 
 /* Gives MPI_SUCCESS or MPI's error. */
 static inline int infiniMpiTransportInit(infiniMpiTransport_t* mpi, MPI_Comm comm) {
-  int error = MPI_Comm_dup(comm, &mpi->comm);
+  int level = MPI_THREAD_SINGLE, error = MPI_Comm_dup(comm, &mpi->comm);
   if (error != MPI_SUCCESS) return error;
   MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
   mpi->transport.size = sizeof mpi->transport;
@@ -125,6 +125,8 @@ static inline int infiniMpiTransportInit(infiniMpiTransport_t* mpi, MPI_Comm com
   mpi->transport.cancel = infiniMpiCancel_;
   mpi->transport.describe = infiniMpiDescribe_;
   mpi->transport.takes_device_memory = 0; /* set it where MPI is CUDA-aware */
+  MPI_Query_thread(&level);
+  mpi->transport.any_thread = level >= MPI_THREAD_SERIALIZED;
   return MPI_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include "infini.h"
 #include "infinicore.h"
 #include "infiniop.h"
+#include "infiniproduct.h"
 #include "infinireshard.h"
 #include "infinirt.h"
 

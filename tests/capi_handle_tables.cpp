@@ -15,6 +15,7 @@ Tables::Tables() {
   add_operators_by_name();
   add_collectives();
   add_reshardings();
+  add_products();
 }
 
 void Tables::destroy() {

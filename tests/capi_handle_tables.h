@@ -7,6 +7,7 @@
 
 #include "infini.h"
 #include "infiniccl.h"
+#include "infiniproduct.h"
 #include "infinireshard.h"
 #include "tests/capi_support.h"
 
@@ -130,6 +131,7 @@ struct Tables {
   void add_operators_by_name();
   void add_collectives();
   void add_reshardings();
+  void add_products();
 
   std::vector<std::function<infiniStatus_t()>> ends_;
 };

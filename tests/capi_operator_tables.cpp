@@ -1,4 +1,4 @@
-// The tables, continued: elementwise and row operators, collectives and reshardings.
+// The tables, continued: elementwise and row operators, collectives, reshardings and products over ranks.
 #include "tests/capi_handle_tables.h"
 
 namespace infini::test {
@@ -257,6 +257,21 @@ void Tables::add_collectives() {
   });
 }
 
+namespace {
+
+// Of a rank that is alone and sends nothing.
+infiniTransport_t one_rank() {
+  infiniTransport_t alone{};
+  alone.size = sizeof alone;
+  alone.ranks = 1;
+  alone.post_send = [](void*, int, int, const void*, size_t, void**) { return 1; };
+  alone.post_receive = [](void*, int, int, void*, size_t, void**) { return 1; };
+  alone.wait_any = [](void*, void**, int, double, int*, size_t*) { return 1; };
+  return alone;
+}
+
+}  // namespace
+
 void Tables::add_reshardings() {
   infiniReshardPlan_t alive = nullptr, dead = nullptr;
   const char* const text = "f32 4 (1: block) -> (1: block)";
@@ -279,13 +294,35 @@ void Tables::add_reshardings() {
     return infiniReshardGetTraffic(p, 0, &size, nullptr, nullptr, nullptr, nullptr);
   });
   with("infiniReshard", null, [this](auto p) {
-    infiniTransport_t alone{};  // one rank sends nothing
-    alone.size = sizeof alone;
-    alone.ranks = 1;
-    alone.post_send = [](void*, int, int, const void*, size_t, void**) { return 1; };
-    alone.post_receive = [](void*, int, int, void*, size_t, void**) { return 1; };
-    alone.wait_any = [](void*, void**, int, double, int*, size_t*) { return 1; };
+    const infiniTransport_t alone = one_rank();
     return infiniReshard(p, x, nullptr, y, nullptr, &alone, nullptr);
+  });
+}
+
+void Tables::add_products() {
+  infiniProductPlan_t alive = nullptr, dead = nullptr;
+  const char* const text =
+      "f32 2x2 (1: block,replicate) * 2x2 (1: block,replicate) -> (1: block,replicate)";
+  EXPECT_OK(infiniProductCreatePlan(&alive, text));
+  EXPECT_OK(infiniProductCreatePlan(&dead, text));
+  EXPECT_OK(infiniProductDestroyPlan(dead));
+  further.push_back(alive);
+  further_destroyed.push_back(dead);
+  ends_.push_back([=] { return infiniProductDestroyPlan(alive); });
+  const auto with = [=, this](const char* name, infiniStatus_t of_null, auto call) {
+    add(name, {}, of_null, [=](void* p) { return call(static_cast<infiniProductPlan_t>(p)); });
+    rows.back().own = alive;
+  };
+  with("infiniProductDestroyPlan", ok, [](auto p) { return infiniProductDestroyPlan(p); });
+  with("infiniProductGetSize", null,
+       [this](auto p) { return infiniProductGetSize(p, &dtype, nullptr, &size); });
+  with("infiniProductGetShapes", null,
+       [this](auto p) { return infiniProductGetShapes(p, 0, numbers, nullptr, nullptr); });
+  with("infiniProductGetTraffic", null,
+       [this](auto p) { return infiniProductGetTraffic(p, 0, &size, nullptr, nullptr, nullptr); });
+  with("infiniProduct", null, [this](auto p) {
+    const infiniTransport_t alone = one_rank();
+    return infiniProduct(p, x, nullptr, y, nullptr, y, nullptr, 1, 0, &alone, nullptr);
   });
 }
 

@@ -45,6 +45,9 @@ CASES = [
     (["reshard", "f32 64 (4: blokc) -> (4: block)"], 2, "", "at character 12"),
     (["reshard", "f32 64 (4: block) -> (4: block)", "--simulate", "latencie=3"], 2, "", 'did you mean "latency="?'),
     (["reshard", "f32 64 (4: block) -> (4: block)", "--rank", "4"], 2, "", "the plan has ranks 0..3"),
+    (["reshard", "f32 64x64 (2x2: block,block) * 64x64 (2x2: block,block) -> (2x2: block,block) panel=16", "--rank", "1"], 0,
+     "k 32..47, A here, B from rank 3", ""),
+    (["reshard", "f32 64x64 (4: block,replicate) * 64x64 (4: block,replicate) -> (4: replicate,block)"], 2, "", "reshard a first"),
     # The quotes around a problem may be left out.
     (["plan", "rearrange", "f32", "2x3", "perm=1,0"], 0, "writes      24 B", ""),
     (["check", "rearrange", "f32", "2x3", "gemm", "f32", "m=2", "n=3", "k=4"], 0, "3 passed, 0 failed", ""),

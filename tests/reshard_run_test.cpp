@@ -8,31 +8,15 @@
 #include "plan/reshard/random_reshard_test.h"
 #include "plan/reshard/reshard_text.h"
 #include "tests/in_process_transport.h"
+#include "tests/on_ranks.h"
 
 namespace infini {
 namespace {
 
 using namespace reshard_test;
 using test::InProcessNetwork;
-
-struct Outcome {
-  infiniStatus_t status;
-  std::string words;
-};
-
-// Runs `rank_body` as every rank, each on a thread of its own.
-template <class Body>
-std::vector<Outcome> on_ranks(int ranks, const Body& rank_body) {
-  std::vector<Outcome> outcomes(static_cast<size_t>(ranks));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      const infiniStatus_t status = rank_body(rank);
-      outcomes[static_cast<size_t>(rank)] = {status, status ? infiniGetLastErrorString() : ""};
-    });
-  for (auto& thread : threads) thread.join();
-  return outcomes;
-}
+using test::on_ranks;
+using test::Outcome;
 
 infiniReshardPlan_t plan_of_text(const std::string& text) {
   infiniReshardPlan_t plan = nullptr;

@@ -132,6 +132,9 @@ its ranks from 8. Nothing moves.
   infini reshard "f16 64x4096 (2x4: block,cyclic:128) -> (8: replicate,block)"
   infini reshard "f32 512x512x512 (64: block,replicate,replicate)
                   -> (8x8: replicate,block,block)" --simulate latency=2us
+A product over ranks is A * B -> where C is; panel=K may follow:
+  infini reshard "f32 512x512 (2x2: block,block) * 512x512 (2x2: block,block)
+                  -> (2x2: block,block)" --explain
 )-",
      reshard_options},
     {"info", run_info, "the tensors of a file", R"(infini info FILE...

@@ -12,6 +12,7 @@
 #include "plan/reshard/reshard_text.h"
 #include "plan/reshard/totals.h"
 #include "tools/commands.h"
+#include "tools/describe_product.h"
 #include "tools/report.h"
 
 namespace infini::tools {
@@ -180,6 +181,7 @@ struct Wish {
 };
 
 std::string describe(const std::string& text, const Wish& wish) {
+  if (text.find('*') != std::string::npos) return describe_product(text, wish.explain, wish.rank);
   const ReshardPlan plan = parse_reshard(text);
   require(wish.rank < plan.ranks(), INFINI_STATUS_BAD_PARAM, "--rank is ", wish.rank,
           "; the plan has ranks 0..", plan.ranks() - 1);

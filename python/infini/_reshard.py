@@ -76,7 +76,7 @@ class Distribution:
 class ReshardPlan(_core.ReshardPlan):
     """What each rank sends, receives and copies. Immutable, and the same on every rank."""
 
-    def run(self, dst: Any, src: Any, comm: Any, *, timeout: float = 60, piece_bytes: int = 8 << 20,
+    def run(self, dst: Any, src: Any, comm: Any, *, timeout: float = 60, piece_bytes: int = 1 << 20,
             staging_bytes: int = 256 << 20, tag: int = 0) -> None:
         """Moves: src and dst are this rank's shards (None where it holds nothing), any strides; collective.
 

@@ -7,9 +7,9 @@
 #include "base/cells.h"
 #include "base/lazy.h"
 #include "capi/boundary.h"
+#include "capi/reshard_options.h"
 #include "plan/reshard/reshard_text.h"
 #include "plan/reshard/totals.h"
-#include "reshard/run.h"
 #include "runtime/current_device.h"
 
 struct InfiniReshardPlan {
@@ -20,7 +20,12 @@ using namespace infini;
 
 namespace {
 
-using Plans = Cells<InfiniReshardPlan, ReshardPlan, 0x72736870, Lives::long_>;
+struct Planned {
+  explicit Planned(ReshardPlan made) : plan(std::move(made)) {}
+  const ReshardPlan plan;
+  PreparedReshards kept;
+};
+using Plans = Cells<InfiniReshardPlan, Planned, 0x72736870, Lives::long_>;
 
 Plans& plans() {
   static constinit Lazy<Plans> all;
@@ -31,24 +36,14 @@ infiniReshardPlan_t make(ReshardPlan plan) {
   return plans().create([](InfiniReshardPlan&) {}, std::move(plan));
 }
 
-void give_shape(const std::vector<int64_t>& shape, size_t* out) {
-  if (out == nullptr) return;
-  for (size_t i = 0; i < shape.size(); ++i) out[i] = static_cast<size_t>(shape[i]);
-}
-
-void give(int64_t value, size_t* out) {
-  if (out != nullptr) *out = static_cast<size_t>(value);
-}
-
-std::vector<int64_t> strides_of(const ptrdiff_t* strides, int dims) {
-  return strides == nullptr ? std::vector<int64_t>()
-                            : std::vector<int64_t>(strides, strides + dims);
-}
-
 void require_rank(const ReshardPlan& plan, int rank) {
   require(rank >= 0 && rank < plan.ranks(), INFINI_STATUS_BAD_PARAM, "rank is ", rank,
           "; the plan has ranks 0..", plan.ranks() - 1);
 }
+
+}  // namespace
+
+namespace infini {
 
 ReshardSettings settings_of(const infiniReshardOptions_t* options) {
   ReshardSettings made;
@@ -74,7 +69,7 @@ ReshardSettings settings_of(const infiniReshardOptions_t* options) {
   return made;
 }
 
-}  // namespace
+}  // namespace infini
 
 infiniStatus_t infiniReshardCreatePlan(infiniReshardPlan_t* plan, const char* text) {
   return at_boundary([&] {
@@ -121,9 +116,9 @@ infiniStatus_t infiniReshardGetSize(infiniReshardPlan_t plan, infiniDtype_t* dty
                                     int* ranks) {
   return at_boundary([&] {
     const auto pinned = Plans::pin(plan, "plan");
-    if (dtype != nullptr) *dtype = pinned->dtype();
-    give(pinned->dims(), ndim);
-    if (ranks != nullptr) *ranks = pinned->ranks();
+    if (dtype != nullptr) *dtype = pinned->plan.dtype();
+    give(pinned->plan.dims(), ndim);
+    if (ranks != nullptr) *ranks = pinned->plan.ranks();
   });
 }
 
@@ -131,9 +126,9 @@ infiniStatus_t infiniReshardGetShapes(infiniReshardPlan_t plan, int rank, size_t
                                       size_t* src_shape) {
   return at_boundary([&] {
     const auto pinned = Plans::pin(plan, "plan");
-    require_rank(*pinned, rank);
-    give_shape(pinned->dst_shape(rank), dst_shape);
-    give_shape(pinned->src_shape(rank), src_shape);
+    require_rank(pinned->plan, rank);
+    give_shape(pinned->plan.dst_shape(rank), dst_shape);
+    give_shape(pinned->plan.src_shape(rank), src_shape);
   });
 }
 
@@ -142,8 +137,8 @@ infiniStatus_t infiniReshardGetTraffic(infiniReshardPlan_t plan, int rank, size_
                                        size_t* local_bytes) {
   return at_boundary([&] {
     const auto pinned = Plans::pin(plan, "plan");
-    require_rank(*pinned, rank);
-    const RankTotals totals = totals_of(*pinned, rank);
+    require_rank(pinned->plan, rank);
+    const RankTotals totals = totals_of(pinned->plan, rank);
     give(totals.sends, sends);
     give(totals.sent_bytes, sent_bytes);
     give(totals.receives, receives);
@@ -158,8 +153,9 @@ infiniStatus_t infiniReshard(infiniReshardPlan_t plan, void* dst, const ptrdiff_
                              const infiniReshardOptions_t* options) {
   return at_boundary([&] {
     const auto pinned = Plans::pin(plan, "plan");
-    const ShardStrides strides{strides_of(dst_strides, pinned->dims()),
-                               strides_of(src_strides, pinned->dims())};
-    run_reshard(current_device(), *pinned, dst, src, strides, transport, settings_of(options));
+    const ShardStrides strides{strides_of(dst_strides, pinned->plan.dims()),
+                               strides_of(src_strides, pinned->plan.dims())};
+    run_reshard(current_device(), pinned->plan, pinned->kept, dst, src, strides, transport,
+                settings_of(options));
   });
 }

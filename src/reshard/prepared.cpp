@@ -6,40 +6,27 @@
 #include "base/dtype.h"
 
 namespace infini {
+
+PieceCopy PieceKernels::copy_of(RearrangePlan plan) {
+  PieceCopy copy{nullptr, plan.dst_offset, plan.src_offset};
+  plan.dst_offset = plan.src_offset = 0;
+  // Pieces of one box follow one another: the last few forms are all that come again.
+  const size_t first = made_.size() > 8 ? made_.size() - 8 : 0;
+  for (size_t i = made_.size(); i-- > first;)
+    if (made_[i].plan == plan) {
+      copy.how = made_[i].kernel;
+      return copy;
+    }
+  made_.push_back({plan, std::make_shared<const Rearrange>(device_, plan)});
+  copy.how = made_.back().kernel;
+  return copy;
+}
+
 namespace {
-
-// Kernels by what they move, wherever that lies.
-class Kernels {
- public:
-  explicit Kernels(Device& device) : device_(device) {}
-
-  PieceCopy copy_of(RearrangePlan plan) {
-    PieceCopy copy{nullptr, plan.dst_offset, plan.src_offset};
-    plan.dst_offset = plan.src_offset = 0;
-    // Pieces of one box follow one another: the last few forms are all that come again.
-    const size_t first = made_.size() > 8 ? made_.size() - 8 : 0;
-    for (size_t i = made_.size(); i-- > first;)
-      if (made_[i].plan == plan) {
-        copy.how = made_[i].kernel;
-        return copy;
-      }
-    made_.push_back({plan, std::make_shared<const Rearrange>(device_, plan)});
-    copy.how = made_.back().kernel;
-    return copy;
-  }
-
- private:
-  struct Made {
-    RearrangePlan plan;
-    std::shared_ptr<const Rearrange> kernel;
-  };
-  Device& device_;
-  std::vector<Made> made_;
-};
 
 // Every lane's messages stand together, in the order of the wire.
 std::vector<Lane> lanes_of(const RankPlan& plan, const std::vector<Message>& messages, bool sends,
-                           infiniDtype_t dtype, Kernels& kernels) {
+                           infiniDtype_t dtype, PieceKernels& kernels) {
   std::vector<Lane> lanes;
   for (const Message& message : messages) {
     if (lanes.empty() || lanes.back().peer != message.peer) lanes.push_back({.peer = message.peer});
@@ -62,6 +49,30 @@ std::vector<Lane> lanes_of(const RankPlan& plan, const std::vector<Message>& mes
   return lanes;
 }
 
+// A copy in parts of about `part_bytes`, cut along its outermost loop (or its atom), so that messages are seen to between them.
+void append_parts(const RearrangePlan& whole, int64_t part_bytes, PieceKernels& kernels,
+                  std::vector<PieceCopy>& out) {
+  const int64_t extent = whole.depth == 0 ? whole.atom_bytes : whole.loops[0].extent;
+  if (extent == 0) return;
+  const int64_t each = moved_bytes(whole) / extent;  // of one iteration, or of one byte
+  const int64_t step = std::max<int64_t>(part_bytes / std::max<int64_t>(each, 1), 1);
+  for (int64_t first = 0; first < extent; first += step) {
+    RearrangePlan part = whole;
+    const int64_t count = std::min(step, extent - first);
+    part.dst_offset += first * (whole.depth == 0 ? 1 : whole.loops[0].dst_step);
+    part.src_offset += first * (whole.depth == 0 ? 1 : whole.loops[0].src_step);
+    if (whole.depth == 0) {
+      part.atom_bytes = count;
+    } else if (count > 1) {
+      part.loops[0].extent = count;
+    } else {
+      std::copy(whole.loops + 1, whole.loops + whole.depth, part.loops);
+      --part.depth;
+    }
+    out.push_back(kernels.copy_of(part));
+  }
+}
+
 }  // namespace
 
 PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int rank,
@@ -69,7 +80,7 @@ PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int ran
   const infiniDtype_t dtype = plan.dtype();
   const RankPlan own =
       plan.plan_of(rank, strides, std::max<int64_t>(piece_bytes / dtype_bytes(dtype), 1));
-  Kernels kernels(device);
+  PieceKernels kernels(device);
   PreparedReshard made;
   made.sends = lanes_of(own, own.sends, true, dtype, kernels);
   made.receives = lanes_of(own, own.receives, false, dtype, kernels);
@@ -80,8 +91,29 @@ PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int ran
   std::sort(made.receives.begin(), made.receives.end(),
             [&](const Lane& a, const Lane& b) { return turn(a.peer, rank) < turn(b.peer, rank); });
   for (size_t i = 0; i < own.local.boxes; ++i)
-    made.local.push_back(
-        kernels.copy_of(plan_of(own.boxes[own.local.first_box + i], own.loops.data(), dtype)));
+    append_parts(plan_of(own.boxes[own.local.first_box + i], own.loops.data(), dtype), piece_bytes,
+                 kernels, made.local);
+  return made;
+}
+
+std::shared_ptr<const PreparedReshard> PreparedReshards::get(Device& device,
+                                                             const ReshardPlan& plan, int rank,
+                                                             const ShardStrides& strides,
+                                                             int64_t piece_bytes) {
+  const auto fits = [&](const Kept& one) {
+    return one.device == &device && one.rank == rank && one.piece_bytes == piece_bytes &&
+           one.strides.dst == strides.dst && one.strides.src == strides.src;
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(kept_.begin(), kept_.end(), fits);
+    if (found != kept_.end()) return found->prepared;
+  }
+  auto made = std::make_shared<const PreparedReshard>(
+      prepare_reshard(device, plan, rank, strides, piece_bytes));
+  const std::lock_guard lock(mutex_);
+  if (kept_.size() == most_kept) kept_.erase(kept_.begin());
+  kept_.push_back({&device, rank, piece_bytes, strides, made});
   return made;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/mutex.h"
 #include "ops/rearrange.h"
 #include "plan/reshard/reshard_plan.h"
 
@@ -16,6 +17,21 @@ struct PieceCopy {
   void run(char* dst, const char* src, void* stream) const {
     how->run(dst + dst_offset, src + src_offset, stream);
   }
+};
+
+// Kernels by what they move, wherever that lies.
+class PieceKernels {
+ public:
+  explicit PieceKernels(Device& device) : device_(device) {}
+  PieceCopy copy_of(RearrangePlan plan);
+
+ private:
+  struct Made {
+    RearrangePlan plan;
+    std::shared_ptr<const Rearrange> kernel;
+  };
+  Device& device_;
+  std::vector<Made> made_;
 };
 
 struct Piece {
@@ -36,10 +52,29 @@ struct PreparedReshard {
   // Lanes stand in the order in which ranks turn to one another: sends to the next ranks first, receives from the ones
   // before first, so that the earliest unfinished lane of one side is that of the other, too.
   std::vector<Lane> sends, receives;
-  std::vector<PieceCopy> local;
+  std::vector<PieceCopy> local;  // in parts no longer than a piece where it can be cut
 };
 
 PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int rank,
                                 const ShardStrides& strides, int64_t piece_bytes);
+
+// What the last runs of one plan were prepared as, for the next ones. Any number of threads may ask.
+class PreparedReshards {
+ public:
+  std::shared_ptr<const PreparedReshard> get(Device& device, const ReshardPlan& plan, int rank,
+                                             const ShardStrides& strides, int64_t piece_bytes);
+
+ private:
+  static constexpr size_t most_kept = 4;
+  struct Kept {
+    Device* device;
+    int rank;
+    int64_t piece_bytes;
+    ShardStrides strides;
+    std::shared_ptr<const PreparedReshard> prepared;
+  };
+  Mutex mutex_;
+  std::vector<Kept> kept_;
+};
 
 }  // namespace infini

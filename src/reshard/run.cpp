@@ -1,4 +1,5 @@
-// The exchange: lanes to and from peers, two pieces of each in flight, packing while earlier ones fly.
+// The exchange: lanes to and from peers, two pieces of each in flight, packing while earlier ones fly. What stays on the rank is
+// copied in parts whenever no message asks for anything.
 //
 // A sender tells in a greeting what it is about to send; a receiver that expects something else fails before it takes any of
 // it. Lanes begin in turns, as many as the staging memory allows; at least one in each direction does. The earliest
@@ -49,10 +50,15 @@ class Run {
   void go() {
     begin_lanes(true);
     begin_lanes(false);
-    for (const PieceCopy& copy : prepared_.local) copy.run(dst_, src_, nullptr);
-    while (wire_.posted() > 0) {
-      const Wire::Done done = wire_.wait_any(after_seconds(settings_.timeout));
-      go_on(flights_[done.number]);
+    auto local = prepared_.local.begin();
+    while (wire_.posted() > 0 || local != prepared_.local.end()) {
+      const bool waits = local == prepared_.local.end();
+      const std::optional<Wire::Done> done =
+          waits ? wire_.wait_any(after_seconds(settings_.timeout)) : wire_.poll();
+      if (done)
+        go_on(flights_[done->number]);
+      else
+        (local++)->run(dst_, src_, nullptr);
     }
     staging_.finish();
   }
@@ -194,15 +200,15 @@ void require_shards(const ReshardPlan& plan, int rank, const void* dst, const vo
   if (holds(plan.source(), plan.src_shape(rank))) require_pointer(src, "src");
 }
 
-void exchange(Device& device, const ReshardPlan& plan, void* dst, const void* src,
-              const ShardStrides& strides, Wire& wire, const ReshardSettings& settings) {
+void exchange(Device& device, const ReshardPlan& plan, PreparedReshards& kept, void* dst,
+              const void* src, const ShardStrides& strides, Wire& wire,
+              const ReshardSettings& settings) {
   require(plan.ranks() <= wire.ranks(), INFINI_STATUS_BAD_PARAM, "the plan has ", plan.ranks(),
           " ranks, the transport ", wire.ranks());
   if (wire.rank() >= plan.ranks()) return;  // it looks on
   require_shards(plan, wire.rank(), dst, src);
-  const PreparedReshard prepared =
-      prepare_reshard(device, plan, wire.rank(), strides, settings.piece_bytes);
-  Run run(device, plan, prepared, static_cast<char*>(dst), static_cast<const char*>(src), wire,
+  const auto prepared = kept.get(device, plan, wire.rank(), strides, settings.piece_bytes);
+  Run run(device, plan, *prepared, static_cast<char*>(dst), static_cast<const char*>(src), wire,
           settings);
   try {
     run.go();
@@ -214,13 +220,13 @@ void exchange(Device& device, const ReshardPlan& plan, void* dst, const void* sr
 
 }  // namespace
 
-void run_reshard(Device& device, const ReshardPlan& plan, void* dst, const void* src,
-                 const ShardStrides& strides, const infiniTransport_t* transport,
+void run_reshard(Device& device, const ReshardPlan& plan, PreparedReshards& kept, void* dst,
+                 const void* src, const ShardStrides& strides, const infiniTransport_t* transport,
                  const ReshardSettings& settings) {
   Wire wire(transport);
   Agreement agreement(wire, settings.tag + 1, plan.hash(), settings.timeout);
   try {
-    exchange(device, plan, dst, src, strides, wire, settings);
+    exchange(device, plan, kept, dst, src, strides, wire, settings);
   } catch (const Error& error) {
     if (settings.agree) (void)agreement.reach(false);
     fail(error.status(), error.what(), "; dst is incomplete");

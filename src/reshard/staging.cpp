@@ -10,12 +10,11 @@ bool Staging::packs(const Lane& lane) {
                      [](const Piece& piece) { return !piece.direct; });
 }
 
-Slot Staging::make_slot(const Lane& lane) {
-  const auto bytes = static_cast<size_t>(lane.longest_piece);
+Slot Staging::make_slot(int64_t bytes, bool packs) {
   Slot slot;
   place_.device.make_current();
-  if (packs(lane)) slot.packed = Block(place_.memory, bytes);
-  if (through_host_) slot.host = Block(place_.pinned, bytes);
+  if (packs) slot.packed = Block(place_.memory, static_cast<size_t>(bytes));
+  if (through_host_) slot.host = Block(place_.pinned, static_cast<size_t>(bytes));
   return slot;
 }
 

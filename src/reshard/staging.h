@@ -51,10 +51,17 @@ class Staging {
   int64_t bytes_needed(const Lane& lane) const {
     return (packs(lane) ? lane.longest_piece : 0) + (through_host_ ? lane.longest_piece : 0);
   }
-  Slot make_slot(const Lane& lane);
+  Slot make_slot(const Lane& lane) { return make_slot(lane.longest_piece, packs(lane)); }
+  Slot make_slot(const Piece& piece) { return make_slot(piece.bytes, !piece.direct); }
+  Slot make_slot(int64_t bytes, bool packs = true);
 
   // Where the transport is to read a piece, which lies there when this returns.
   const void* pack(const Piece& piece, const Slot& slot, const char* shard) const;
+  // The same place, of a piece that was packed before.
+  const void* where(const Piece& piece, const Slot& slot, const char* shard) const {
+    if (through_host_) return slot.host.get();
+    return piece.direct ? shard + piece.shard_offset : slot.packed.get();
+  }
   // Where it is to write one, and what is to be done when it has.
   void* landing(const Piece& piece, const Slot& slot, char* shard) const;
   void unpack(const Piece& piece, const Slot& slot, char* shard) const;

@@ -63,14 +63,21 @@ size_t Wire::receive(int peer, int tag, void* data, size_t bytes) {
 
 Wire::Done Wire::wait_any(Deadline deadline) {
   const double seconds = std::chrono::duration<double>(deadline - Clock::now()).count();
+  const auto done = wait_at_most(std::max(seconds, 0.0));
+  if (!done) fail_late();
+  return *done;
+}
+
+std::optional<Wire::Done> Wire::poll() { return posted_ == 0 ? std::nullopt : wait_at_most(0); }
+
+std::optional<Wire::Done> Wire::wait_at_most(double seconds) {
   int index = -1;
   size_t bytes = 0;
-  const int error =
-      table_.wait_any(table_.context, requests_.data(), static_cast<int>(requests_.size()),
-                      std::max(seconds, 0.0), &index, &bytes);
+  const int error = table_.wait_any(table_.context, requests_.data(),
+                                    static_cast<int>(requests_.size()), seconds, &index, &bytes);
   const bool known = index >= 0 && static_cast<size_t>(index) < requests_.size();
   if (error != 0) check(error, "go on with", known ? about_[static_cast<size_t>(index)].peer : -1);
-  if (index < 0) fail_late();
+  if (index < 0) return std::nullopt;
   require(known, INFINI_STATUS_INTERNAL_ERROR, "the transport says that request ", index, " of ",
           requests_.size(), " is done");
   const auto number = static_cast<size_t>(index);
@@ -79,7 +86,7 @@ Wire::Done Wire::wait_any(Deadline deadline) {
   const Posted& about = about_[number];
   require(about.send || bytes == about.bytes, INFINI_STATUS_INTERNAL_ERROR, "rank ", about.peer,
           " sent ", bytes, " bytes where ", about.bytes, " were expected");
-  return {number, bytes};
+  return Done{number, bytes};
 }
 
 void Wire::fail_late() const {

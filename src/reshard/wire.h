@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "infinireshard.h"
@@ -19,6 +20,8 @@ class Wire {
 
   int rank() const { return table_.rank; }
   int ranks() const { return table_.ranks; }
+  // Whether another thread than the caller's may use it, too, one at a time.
+  bool any_thread() const { return table_.any_thread != 0; }
   bool takes_device_memory() const { return table_.takes_device_memory != 0; }
 
   // What was posted is known by its number, which is used again once it is done.
@@ -30,6 +33,8 @@ class Wire {
   };
   // Throws INTERNAL_ERROR when nothing was done until the deadline; the message tells what is waited for.
   Done wait_any(Deadline deadline);
+  // What is done already, if anything.
+  std::optional<Done> poll();
   size_t posted() const { return posted_; }
   // Ends all that was posted. False: the transport may still use the memory.
   bool give_up() noexcept;
@@ -41,6 +46,7 @@ class Wire {
     bool send;
   };
   size_t place_of_request();
+  std::optional<Done> wait_at_most(double seconds);
   void check(int error, const char* what, int peer) const;
   [[noreturn]] void fail_late() const;
 

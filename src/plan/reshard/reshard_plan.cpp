@@ -8,38 +8,12 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "plan/reshard/exchange.h"
+#include "plan/reshard/hash.h"
 
 namespace infini {
 namespace {
 
 constexpr auto bad = INFINI_STATUS_BAD_PARAM;
-
-class Hash {  // FNV-1a
- public:
-  template <class Number>
-  Hash& add(Number number) {
-    for (int i = 0; i < 8; ++i) {
-      value_ = (value_ ^ (static_cast<uint64_t>(number) >> (8 * i) & 255)) * 1099511628211u;
-    }
-    return *this;
-  }
-  template <class Number>
-  Hash& add(const std::vector<Number>& numbers) {
-    add(numbers.size());
-    for (const Number number : numbers) add(number);
-    return *this;
-  }
-  Hash& add(const Distribution& distribution) {
-    add(distribution.shape).add(distribution.mesh).add(distribution.ranks);
-    for (const Split& split : distribution.dims)
-      add(static_cast<int>(split.kind)).add(split.block).add(split.sizes).add(split.axes);
-    return *this;
-  }
-  uint64_t value() const { return value_; }
-
- private:
-  uint64_t value_ = 14695981039346656037u;
-};
 
 enum class Direction { send, receive, local };
 

@@ -205,16 +205,29 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return " ranks " + (consecutive ? std::to_string(ranks[0]) : joined(ranks, ','));
 }
 
-}  // namespace
-
-ReshardPlan parse_reshard(std::string_view text) {
-  Reader reader(text);
+infiniDtype_t read_dtype(Reader& reader) {
   reader.skip_blanks();
   const size_t first = reader.place();
   const infiniDtype_t dtype = dtype_from_any_name(reader.word());
   if (dtype == INFINI_DTYPE_INVALID)
     reader.refuse_at(first, "expected an element type such as f16");
   reader.skip_blanks();
+  return dtype;
+}
+
+Distribution read_matrix(Reader& reader) {
+  reader.skip_blanks();
+  const size_t place = reader.place();
+  const std::vector<int64_t> shape = reader.numbers('x');
+  if (shape.size() != 2) reader.refuse_at(place, "expected a matrix, ROWSxCOLUMNS,");
+  return read_distribution(reader, shape);
+}
+
+}  // namespace
+
+ReshardPlan parse_reshard(std::string_view text) {
+  Reader reader(text);
+  const infiniDtype_t dtype = read_dtype(reader);
   std::vector<int64_t> shape;
   if (!reader.take("scalar")) shape = reader.numbers('x');
   if (shape.size() > max_reshard_rank)
@@ -227,6 +240,20 @@ ReshardPlan parse_reshard(std::string_view text) {
   const Distribution destination = read_distribution(reader, permuted);
   reader.end();
   return {dtype, destination, source, order};
+}
+
+ProductPlan parse_product(std::string_view text) {
+  Reader reader(text);
+  const infiniDtype_t dtype = read_dtype(reader);
+  const Distribution a = read_matrix(reader);
+  reader.need("*");
+  const Distribution b = read_matrix(reader);
+  reader.need("->");
+  const Distribution c = read_distribution(reader, {a.shape[0], b.shape[1]});
+  reader.skip_blanks();
+  const int64_t panel = reader.take("panel=") ? reader.number() : 0;
+  reader.end();
+  return {dtype, c, a, b, panel};
 }
 
 Distribution parse_distribution(std::string_view text, const std::vector<int64_t>& shape) {
@@ -247,6 +274,13 @@ std::string to_text(const Distribution& distribution) {
     if (!plain && !split.axes.empty()) text += "@" + joined(split.axes, '+');
   }
   return text + ")";
+}
+
+std::string to_text(const ProductPlan& plan) {
+  const Distribution &a = plan.a().distribution(), &b = plan.b().distribution();
+  return std::string(dtype_name(plan.dtype())) + " " + joined(a.shape, 'x') + " " + to_text(a) +
+         " * " + joined(b.shape, 'x') + " " + to_text(b) + " -> " +
+         to_text(plan.c().distribution()) + " panel=" + std::to_string(plan.panel());
 }
 
 std::string to_text(const ReshardPlan& plan) {

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/export.h"
+#include "plan/reshard/product_plan.h"
 #include "plan/reshard/reshard_plan.h"
 
 namespace infini {
@@ -19,6 +20,9 @@ namespace infini {
 // Throws BAD_PARAM with the line and a mark under the character that was not understood.
 INFINI_TOOL_EXPORT ReshardPlan parse_reshard(std::string_view text);
 INFINI_TOOL_EXPORT std::string to_text(const ReshardPlan& plan);
+// "f32 512x256 (2x2: block,block) * 256x128 (2x2: block,block) -> (2x2: block,block)": A, B and where C is; panel=64 may follow.
+INFINI_TOOL_EXPORT ProductPlan parse_product(std::string_view text);
+INFINI_TOOL_EXPORT std::string to_text(const ProductPlan& plan);
 // "(2x4: block,cyclic:128)", with its shape known elsewhere.
 std::string to_text(const Distribution& distribution);
 Distribution parse_distribution(std::string_view text, const std::vector<int64_t>& shape);
