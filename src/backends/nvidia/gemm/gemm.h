@@ -14,6 +14,9 @@ struct GemmContext {
   gpu::GpuDevice& device;
   GemmOptions options;
   GemmMachine machine;  // what the candidates bid by
+  // A kernel of our own that adds beta·C before it rounds, where that takes less time than the library and a pass
+  // over C; or null.
+  std::unique_ptr<GemmKernel> (*make_adding)(const GemmContext&, const GemmPlan&);
 };
 
 // The chip's compute capability, 10·major + minor; 0 when it does not say.
@@ -21,8 +24,11 @@ int capability(const gpu::GpuDevice& device);
 
 // The candidates' kernels; null where the library or the driver refuses.
 std::unique_ptr<GemmKernel> make_ring(const GemmContext&, const GemmPlan& plan);
-std::unique_ptr<GemmKernel> make_weights(const GemmContext&, const GemmPlan& plan);
-std::unique_ptr<GemmKernel> make_boxes(const GemmContext&, const GemmPlan& plan);
+// `otherwise` runs where base pointers are no multiples of 16 bytes; null: there is no such kernel.
+std::unique_ptr<GemmKernel> make_weights(const GemmContext&, const GemmPlan& plan,
+                                         std::unique_ptr<GemmKernel> otherwise);
+std::unique_ptr<GemmKernel> make_boxes(const GemmContext&, const GemmPlan& plan,
+                                       std::unique_ptr<GemmKernel> otherwise);
 std::unique_ptr<GemmKernel> make_small(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_stream(const GemmContext&, const GemmPlan& plan);
 std::unique_ptr<GemmKernel> make_padded(const GemmContext&, const GemmPlan& plan);
@@ -36,7 +42,7 @@ std::unique_ptr<GemmKernel> make_bare_lt(const GemmContext&, const GemmPlan& pla
 std::unique_ptr<GemmKernel> round_once(const GemmContext&, const GemmPlan& plan, bool pad,
                                        std::unique_ptr<GemmKernel> direct);
 
-// Whether `ring` takes less time than that, where it would not pay with a beta of 0.
+// Whether `ring` takes less time than round_once(), where it would not pay with a beta of 0.
 bool ring_adds(const GemmContext&, const GemmPlan& plan);
 
 // For the backend's table.

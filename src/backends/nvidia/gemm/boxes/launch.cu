@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "backends/gpu/runtime/check.h"
+#include "backends/nvidia/gemm/box_map.h"
 #include "backends/nvidia/gemm/boxes/kernel.cuh"
-#include "backends/nvidia/gemm/boxes/map.h"
 #include "backends/nvidia/gemm/gemm.h"
 
 namespace infini::nvidia {
@@ -111,10 +111,10 @@ class Boxes final : public gpu::GpuGemm {
 
 }  // namespace
 
-std::unique_ptr<GemmKernel> make_boxes(const GemmContext& context, const GemmPlan& plan) {
+std::unique_ptr<GemmKernel> make_boxes(const GemmContext& context, const GemmPlan& plan,
+                                       std::unique_ptr<GemmKernel> otherwise) {
   static const EncodeBoxes encode = find_encode_boxes();
   const auto launch = make_box_gemm(plan, context.device.facts().processors);
-  auto otherwise = make_small(context, plan);
   if (encode == nullptr || !launch || !otherwise || capability(context.device) < 90) return nullptr;
   auto kernel = std::make_unique<Boxes>(context, plan, *launch, encode, std::move(otherwise));
   return kernel->prepare() ? std::move(kernel) : nullptr;

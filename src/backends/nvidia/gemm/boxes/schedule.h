@@ -7,7 +7,7 @@
 // reads inside the operands only. C++17, constexpr where the kernel shares it.
 #pragma once
 
-#include "backends/nvidia/gemm/boxes/operand.h"
+#include "backends/nvidia/gemm/box_operand.h"
 #include "backends/nvidia/gemm/small/schedule.h"
 
 namespace infini::nvidia {

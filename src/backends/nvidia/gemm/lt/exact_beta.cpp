@@ -116,11 +116,6 @@ class RoundOnce final : public GemmKernel {
   std::shared_ptr<GemmKernel> direct_, adding_;
 };
 
-// A kernel of our own, which adds before it rounds, where it takes less time than cuBLASLt and a pass over C; or null.
-std::unique_ptr<GemmKernel> make_adding(const GemmContext& context, const GemmPlan& plan) {
-  return ring_adds(context, plan) ? make_ring(context, plan) : nullptr;
-}
-
 // Null when there is nothing left over.
 std::shared_ptr<GemmKernel> make_rest(const GemmContext& context, const GemmPlan& plan,
                                       const Part& part, bool pad) {
@@ -136,7 +131,7 @@ std::shared_ptr<GemmKernel> make_rest(const GemmContext& context, const GemmPlan
 
 std::unique_ptr<GemmKernel> round_once(const GemmContext& context, const GemmPlan& plan, bool pad,
                                        std::unique_ptr<GemmKernel> direct) {
-  std::shared_ptr<GemmKernel> adding = make_adding(context, plan);
+  std::shared_ptr<GemmKernel> adding = context.make_adding(context, plan);
   if (!adding) {
     const Part part = largest_part(plan);
     const bool has_rest = plan.batch % part.batches != 0 || plan.m % part.rows != 0;

@@ -4,7 +4,7 @@
 
 #include "backends/gpu/rearrange/rearrange.h"
 #include "backends/gpu/runtime/check.h"
-#include "backends/nvidia/gemm/boxes/map.h"
+#include "backends/nvidia/gemm/box_map.h"
 #include "backends/nvidia/gemm/gemm.h"
 #include "backends/nvidia/gemm/ring/kernel.cuh"
 #include "base/checked.h"

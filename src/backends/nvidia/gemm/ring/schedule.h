@@ -9,10 +9,11 @@
 // constexpr where the kernel shares it.
 #pragma once
 
+#include <optional>
 #include <string>
 
-#include "backends/nvidia/gemm/boxes/operand.h"
-#include "backends/nvidia/gemm/small/schedule.h"
+#include "backends/nvidia/gemm/box_operand.h"
+#include "backends/nvidia/gemm/tile_place.h"
 
 namespace infini::nvidia {
 

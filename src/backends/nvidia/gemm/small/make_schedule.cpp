@@ -82,11 +82,6 @@ Limit limit_for(const GemmPlan& plan, const SmallTile& tile) {
 
 }  // namespace
 
-// C's rows are the direction in which neighbouring threads write.
-bool computes_transposed(const GemmPlan& plan) {
-  return std::abs(plan.c.col_step) > std::abs(plan.c.row_step) && plan.n > 1;
-}
-
 std::optional<SmallLaunch> make_small_gemm(const GemmPlan& given, int processors) {
   const bool swapped = computes_transposed(given);
   const GemmPlan plan = swapped ? transposed(given) : given;

@@ -10,16 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "backends/gpu/fast_divide.h"
-#include "plan/gemm_plan.h"
+#include "backends/nvidia/gemm/tile_place.h"
 
 namespace infini::nvidia {
-
-// The extents of C's tiles. Every type has kernels for small tiles; all but f64 also for large
-// ones.
-struct SmallTile {
-  int rows, cols;
-};
 
 // The order of sums. k is cut into pieces of small_line_bytes; inside each, group g of a block's
 // warps or threads takes every k_groups-th part of it (16 elements of 16 bits, 16 bytes of f32 and
@@ -30,6 +23,7 @@ struct SmallTile {
 // follows from batch, m, n and the number of processors.
 constexpr int k_groups_16_bit = 4;
 
+// Every type has kernels for small tiles; all but f64 also for large ones.
 constexpr SmallTile small_tile{16, 16}, large_tile_16_bit{32, 32}, large_tile_f32{16, 32};
 
 constexpr int small_line_bytes = 128;  // of k at a time
@@ -50,23 +44,6 @@ struct SmallGemm {
 };
 static_assert(sizeof(SmallGemm) <= 128, "the driver copies arguments with every launch");
 
-// Where a block's tile begins.
-struct SmallPlace {
-  int32_t batch, row, col;
-};
-
-template <class Schedule>
-constexpr SmallPlace place_tile(const Schedule& s, uint32_t block, const SmallTile& tile) {
-  SmallPlace place{0, 0, 0};
-  place.col = static_cast<int32_t>(gpu::take_digit(block, s.tile_cols)) * tile.cols;
-  place.row = static_cast<int32_t>(gpu::take_digit(block, s.tile_rows)) * tile.rows;
-  place.batch = static_cast<int32_t>(block);
-  return place;
-}
-
-// True when C is to be computed transposed, since its columns are contiguous.
-bool computes_transposed(const GemmPlan& plan);
-
 // What a kernel is launched with.
 struct SmallLaunch {
   SmallGemm gemm;
@@ -76,12 +53,6 @@ struct SmallLaunch {
   bool swapped;             // a and b have changed places: C is computed transposed
   uint32_t a_bits, b_bits;  // see unit_of()
 };
-
-// The widest word of up to 16 bytes that every fetch from an operand may use, given its base.
-constexpr int unit_of(uint32_t bits, uintptr_t base) {
-  const auto all = static_cast<uint32_t>(base) | bits;
-  return static_cast<int>(all & (~all + 1));
-}
 
 // Nothing when byte offsets do not fit into 31 bits. `processors` are to be kept busy.
 std::optional<SmallLaunch> make_small_gemm(const GemmPlan& plan, int processors);

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "backends/gpu/runtime/check.h"
-#include "backends/nvidia/gemm/boxes/map.h"
+#include "backends/nvidia/gemm/box_map.h"
 #include "backends/nvidia/gemm/gemm.h"
 #include "backends/nvidia/gemm/weights/kernel.cuh"
 
@@ -88,12 +88,12 @@ class Weights final : public gpu::GpuGemm {
 
 }  // namespace
 
-std::unique_ptr<GemmKernel> make_weights(const GemmContext& context, const GemmPlan& plan) {
+std::unique_ptr<GemmKernel> make_weights(const GemmContext& context, const GemmPlan& plan,
+                                         std::unique_ptr<GemmKernel> otherwise) {
   static const EncodeBoxes encode = find_encode_boxes();
   const auto launch = make_weights_gemm(plan, context.device.facts().processors);
-  if (encode == nullptr || !launch || capability(context.device) != 90) return nullptr;
-  std::shared_ptr<GemmKernel> otherwise = make_stream(context, plan);
-  if (!otherwise) return nullptr;
+  if (encode == nullptr || !launch || !otherwise || capability(context.device) != 90)
+    return nullptr;
   auto kernel = std::make_unique<Weights>(context, launch->swapped ? transposed(plan) : plan,
                                           *launch, encode, std::move(otherwise));
   return kernel->prepare() ? std::move(kernel) : nullptr;

@@ -1,7 +1,7 @@
 // What the copy engine can read.
 #include <algorithm>
 
-#include "backends/nvidia/gemm/boxes/operand.h"
+#include "backends/nvidia/gemm/box_operand.h"
 #include "base/checked.h"
 
 namespace infini::nvidia {

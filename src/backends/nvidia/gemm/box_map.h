@@ -4,7 +4,7 @@
 
 #include <cuda.h>
 
-#include "backends/nvidia/gemm/boxes/operand.h"
+#include "backends/nvidia/gemm/box_operand.h"
 #include "backends/nvidia/gemm/driver_entry.h"
 
 namespace infini::nvidia {
