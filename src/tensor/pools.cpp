@@ -54,6 +54,7 @@ OpCacheStats opCacheStats() {
       sum.entries += own.entries;
     };
     add(thread.gemms.stats());
+    add(thread.pages.stats());
     for (const auto& cache : thread.operators) add(cache.stats());
     return sum;
   });
@@ -66,6 +67,7 @@ std::size_t opCacheCapacity() { return detail::op_cache_capacity(); }
 void clearOpCache() {
   detail::this_thread().rearranges.clear();
   detail::this_thread().gemms.clear();
+  detail::this_thread().pages.clear();
   for (auto& cache : detail::this_thread().operators) cache.clear();
   detail::this_thread().patterns.clear();
 }

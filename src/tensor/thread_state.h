@@ -13,6 +13,7 @@
 #include "runtime/place.h"
 #include "tensor/cache/op_cache.h"
 #include "tensor/cache/pattern_cache.h"
+#include "tensor/cache/prepared_pages.h"
 
 namespace infinicore::detail {
 
@@ -34,6 +35,7 @@ struct ThreadState {
   std::unique_ptr<Recording> recording;  // null: operators run at once
   OpCache<infini::Rearrange> rearranges;
   OpCache<infini::Gemm> gemms;
+  OpCache<PreparedPages> pages;
   OpCache<infini::Operator> operators[infini::function_count];
   PatternCache patterns;
 };

@@ -57,6 +57,27 @@ TEST_F(OpCache, OfCapacityZeroKeepsNothing) {
   EXPECT_EQ(opCacheStats().entries, 0u);
 }
 
+// Layouts, the pattern and its sizes, and the kind of ids are what a paged copy is prepared for.
+TEST_F(OpCache, KeepsPagedCopies) {
+  const Tensor src = iota({5, 4, 6}), dst = iota({5, 4, 6}), turned = iota({5, 6, 4});
+  const Tensor ids = Tensor::from_vector<int32_t>({3, 1});
+  const auto copy = [&](const Tensor& to, std::string_view pattern, AxisSizes sizes = {}) {
+    op::copy_pages_(to, {}, src, ids, pattern, sizes);
+  };
+  copy(dst, "");
+  copy(dst, "");
+  EXPECT_EQ(opCacheStats().hits, 1u);
+  copy(turned, "a b -> b a");
+  copy(turned, "a b -> b a");
+  EXPECT_EQ(opCacheStats().hits, 2u);
+  EXPECT_EQ(opCacheStats().misses, 2u);
+  copy(dst, "(a b) c -> (b a) c", {{"a", 2}});
+  copy(dst, "(a b) c -> (b a) c", {{"a", 1}});
+  EXPECT_EQ(opCacheStats().misses, 4u);
+  op::copy_pages_(dst, ids, src, {});
+  EXPECT_EQ(opCacheStats().hits, 3u);  // which side has ids is no part of it
+}
+
 TEST_F(OpCache, OfCapacityOneKeepsTheLast) {
   context::setOpCacheCapacity(1);
   use(3);

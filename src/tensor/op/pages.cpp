@@ -13,10 +13,13 @@ namespace {
 using namespace detail;
 using infini::require;
 
-// One page: all dims but the first.
-infini::Layout page_of(const TensorImpl& tensor, const char* name) {
+void require_pages(const TensorImpl& tensor, const char* name) {
   require(tensor.ndim() >= 1, INFINI_STATUS_BAD_TENSOR_SHAPE, name,
           " is a scalar; expected pages along its first dim");
+}
+
+// One page: all dims but the first.
+infini::Layout page_of(const TensorImpl& tensor) {
   const infini::Layout all = layout_of(tensor);
   infini::Layout page = all;
   --page.rank;
@@ -32,7 +35,7 @@ struct PageLayouts {
 
 PageLayouts layouts_of(const TensorImpl& dst, const TensorImpl& src, std::string_view pattern,
                        AxisSizes sizes) {
-  const PageLayouts pages{page_of(dst, "dst"), page_of(src, "src")};
+  const PageLayouts pages{page_of(dst), page_of(src)};
   if (pattern.empty()) return pages;
   std::vector<infini::AxisSize> list;
   for (const AxisSize& given : sizes)
@@ -94,11 +97,34 @@ Ids ids_of(const Tensor& dst_ids, const Tensor& src_ids, const Tensor& dst, cons
   return ids;
 }
 
+using Prepared = std::shared_ptr<const PreparedPages>;
+
+PreparedPages make(infini::Place& place, const TensorImpl& dst, const TensorImpl& src,
+                   const Ids& ids, std::string_view pattern, AxisSizes sizes) {
+  const PageLayouts pages = layouts_of(dst, src, pattern, sizes);
+  infini::PagedPlan plan =
+      infini::make_paged_plan(pages.dst, pages.src, side_of(dst), side_of(src));
+  plan.id_bytes = ids.bytes;
+  plan.ids_on_device = ids.on_device;
+  return {PagesPattern(pattern, sizes), infini::RearrangePaged(place.device, plan)};
+}
+
+Prepared prepare(infini::Place& place, const TensorImpl& dst, const TensorImpl& src, const Ids& ids,
+                 std::string_view pattern, AxisSizes sizes) {
+  const auto anew = [&] {
+    return std::make_shared<const PreparedPages>(make(place, dst, src, ids, pattern, sizes));
+  };
+  const uint64_t options = PagesPattern::hash_of(pattern, sizes) << 2 |
+                           static_cast<uint64_t>(ids.on_device) << 1 | (ids.bytes == 8 ? 1 : 0);
+  const Prepared found = this_thread().pages.get(Problem(place, options, {&dst, &src}), anew);
+  return found->pattern.is(pattern, sizes) ? found : anew();
+}
+
 class PagesStep : public Step {
  public:
   // Operands: dst, src and those ids that there are.
   PagesStep(std::vector<Tensor> operands, bool dst_ids, bool src_ids, const Ids& ids,
-            std::shared_ptr<const infini::RearrangePaged> prepared)
+            Prepared prepared)
       : Step(operands[0]->memory()->place(), operands),
         dst_ids_(dst_ids ? 2 : -1),
         src_ids_(src_ids ? (dst_ids ? 3 : 2) : -1),
@@ -107,7 +133,7 @@ class PagesStep : public Step {
   void run(void* stream) const override {
     void* dst[] = {data(0)};
     const void* src[] = {data(1)};
-    prepared_->run({ids_.count, dst, at(dst_ids_), src, at(src_ids_), stream});
+    prepared_->copy.run({ids_.count, dst, at(dst_ids_), src, at(src_ids_), stream});
   }
   std::string describe() const override {
     return "copy " + counted(ids_.count, "page") + " of " + operands()[0]->info() + " <- " +
@@ -123,7 +149,7 @@ class PagesStep : public Step {
 
   int dst_ids_, src_ids_;
   Ids ids_;
-  std::shared_ptr<const infini::RearrangePaged> prepared_;
+  Prepared prepared_;
 };
 
 }  // namespace
@@ -134,22 +160,20 @@ void copy_pages_(const Tensor& dst, const Tensor& dst_ids, const Tensor& src, co
     TensorImpl& to = TensorAccess::impl(dst, "dst");
     const TensorImpl& from = TensorAccess::impl(src, "src");
     infini::Place& place = common_place(to, "dst", from, "src");
-    const PageLayouts pages = layouts_of(to, from, pattern, sizes);
+    require_pages(to, "dst");
+    require_pages(from, "src");
     const Ids ids = ids_of(dst_ids, src_ids, dst, src, place);
     if (to.shape()[0] == 0 || from.shape()[0] == 0) {
+      layouts_of(to, from, pattern, sizes);  // says what is wrong with them
       require(ids.count == 0, INFINI_STATUS_BAD_PARAM, "there are ids but no pages");
       return;
     }
-    infini::PagedPlan plan =
-        infini::make_paged_plan(pages.dst, pages.src, side_of(to), side_of(from));
-    plan.id_bytes = ids.bytes;
-    plan.ids_on_device = ids.on_device;
     std::vector<Tensor> operands = {dst, src};
     for (const Tensor& each : {dst_ids, src_ids})
       if (each) operands.push_back(each);
-    record_or_run(std::make_unique<PagesStep>(
-        std::move(operands), static_cast<bool>(dst_ids), static_cast<bool>(src_ids), ids,
-        std::make_shared<const infini::RearrangePaged>(place.device, plan)));
+    record_or_run(std::make_unique<PagesStep>(std::move(operands), static_cast<bool>(dst_ids),
+                                              static_cast<bool>(src_ids), ids,
+                                              prepare(place, to, from, ids, pattern, sizes)));
   });
 }
 
