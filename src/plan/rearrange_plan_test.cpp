@@ -155,6 +155,14 @@ TEST(RearrangePlan, FusesAndAbsorbs) {
   EXPECT_EQ(2, plan_of("rearrange f32 4x5x6x7 perm=2,3,0,1").depth);
 }
 
+TEST(RearrangePlan, IsTheIdentityOnlyWhereNothingMoves) {
+  auto plan = plan_of("rearrange f32 4x5 dst=-10,2 src=-10,2");
+  EXPECT_TRUE(is_identity(plan));
+  plan.src_offset += 4;  // as parts of larger copies have it
+  EXPECT_FALSE(is_identity(plan));
+  EXPECT_FALSE(is_identity(plan_of("rearrange f32 4x5 dst=10,2 src=-10,2")));
+}
+
 TEST(RearrangePlan, PrintsForPeople) {
   EXPECT_EQ(
       "for 3: dst += 8, src += 4\n"

@@ -34,8 +34,8 @@ ROOMS = {
     "src/tensor/": ["tensor_test"],
     "src/backends/cpu/runtime/": ["cpu_rearrange_test", "cpu_gemm_test", "capi_test"],
     "src/backends/cpu/machine/": ["cpu_rearrange_test", "cpu_gemm_test"],
-    "src/backends/cpu/rearrange/": ["cpu_rearrange_test", "conformance_cpu"],
-    "src/backends/cpu/gemm/": ["cpu_gemm_test", "gemm_conformance_cpu"],
+    "src/backends/cpu/rearrange/": ["fuzz_rearrange", "cpu_rearrange_test", "conformance_cpu"],
+    "src/backends/cpu/gemm/": ["cpu_gemm_test", "gemm_conformance_cpu", "fuzz_gemm"],
     "src/backends/cpu/operators/": ["operators_test", "operators_test_avx2", "operators_test_portable"],
     "src/backends/cpu/convert/": ["convert_test", "convert_test_avx2", "convert_test_portable"],
     "src/backends/gpu/operators/": ["operators_test_moore"],
@@ -62,7 +62,7 @@ def tests_of(fault):
 
 def targets_of(test):
     """What ninja builds for a test of ctest."""
-    program = test if test.endswith("_test") else \
+    program = test if test.endswith("_test") or test.startswith("fuzz") else \
         "gpu_emulated_test" if test.startswith("gpu_emulated") else \
         "operators_test" if test.startswith("operators_test") else \
         "convert_test" if test.startswith("convert_test") else \

@@ -83,6 +83,8 @@ TEST(CpuGemm, FindsTheWayToReadSmallProducts) {
       {"gemm bf16 m=6 n=130 k=2050 b=t", "skinny"},        // in pieces
       {"gemm f64 m=9 n=14 k=1246 batch=8 b=t", "skinny"},  // products shared by the threads
       {"gemm bf16 m=3 n=31 k=333 batch=3 b=t", "skinny"},
+      {"gemm f32 m=2 n=200 k=5300", "skinny"},           // k is cut: the threads share the cuts
+      {"gemm f32 m=3 n=1500 k=720 beta=0.5", "skinny"},  // in turn, where they are few
       {"gemm f32 m=5 n=1027 k=1030",
        "sweep"},  // a group of rows, padded, and a part of two vectors
       {"gemm f32 m=64 n=2049 k=517 a=t beta=0.5", "sweep"},
