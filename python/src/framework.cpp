@@ -18,8 +18,7 @@ std::string text_attribute(nb::handle object, const char* name) {
 
 // Subclasses belong to the family of the first known class that they derive from.
 Family family_of(nb::handle type) {
-  for (nb::handle base :
-       nb::borrow<nb::tuple>(reinterpret_cast<PyTypeObject*>(type.ptr())->tp_mro)) {
+  for (nb::handle base : nb::borrow<nb::tuple>(type.attr("__mro__"))) {
     const std::string module = text_attribute(base, "__module__");
     const std::string top = module.substr(0, module.find('.'));
     if (top == "numpy") return Family::numpy;
@@ -31,7 +30,7 @@ Family family_of(nb::handle type) {
 }
 
 bool derives_from(nb::handle type, const char* module, const char* name) {
-  for (nb::handle base : nb::borrow<nb::tuple>(reinterpret_cast<PyTypeObject*>(type.ptr())->tp_mro))
+  for (nb::handle base : nb::borrow<nb::tuple>(type.attr("__mro__")))
     if (text_attribute(base, "__name__") == name &&
         text_attribute(base, "__module__").starts_with(module))
       return true;

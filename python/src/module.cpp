@@ -65,7 +65,7 @@ int (*bind_all)(PyObject*) = nullptr;
 // main interpreter; an import after the module was thrown out of sys.modules gets the same ones.
 int execute(PyObject* module) {
   static PyObject* first = nullptr;
-  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
     PyErr_SetString(PyExc_ImportError, "infini works in the main interpreter only");
     return -1;
   }

@@ -113,7 +113,7 @@ template <class T>
 void store_whole(std::byte* p, DataType dtype, nb::handle value) {
   const nb::object whole = nb::steal(PyNumber_Index(value.ptr()));
   if (!whole) refuse(value, dtype);
-  T number;
+  T number{};
   if (!nb::try_cast<T>(whole, number))
     fail_value("value is ", nb::cast<std::string>(nb::str(whole)), ", which does not fit into ",
                infinicore::toString(dtype));
@@ -170,11 +170,15 @@ void from_number(std::byte* p, DataType dtype, nb::handle value) {
     default: break;
   }
   if (is_complex(dtype)) {
-    const Py_complex number = PyComplex_AsCComplex(value.ptr());
-    if (PyErr_Occurred()) refuse(value, dtype);
+    // complex(value), but for text, which it would parse.
+    PyObject* const type = reinterpret_cast<PyObject*>(&PyComplex_Type);
+    const nb::object number = nb::steal(
+        nb::isinstance<nb::str>(value) ? nullptr
+                                       : PyObject_CallFunctionObjArgs(type, value.ptr(), nullptr));
+    if (!number.is_valid()) refuse(value, dtype);
     const DataType part = part_of(dtype);
-    store_real(p, part, number.real);
-    return store_real(p + infinicore::dsize(part), part, number.imag);
+    store_real(p, part, PyComplex_RealAsDouble(number.ptr()));
+    return store_real(p + infinicore::dsize(part), part, PyComplex_ImagAsDouble(number.ptr()));
   }
   const double number = PyFloat_AsDouble(value.ptr());
   if (number == -1 && PyErr_Occurred()) refuse(value, dtype);

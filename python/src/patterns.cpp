@@ -247,7 +247,7 @@ nb::object rearrange(nb::handle x, nb::handle pattern, const nb::kwargs& sizes) 
   const Array src = read_array(x, "x", call);
   question.rank = src.rank;
   question.shape = src.shape;
-  if (PyDict_GET_SIZE(sizes.ptr()) > 0)
+  if (PyDict_Size(sizes.ptr()) > 0)
     for (auto [name, value] : sizes) question.take(name, value);
   const Answer& meaning = ask(question);
   Result result(src, meaning.result, question.out, call);

@@ -13,7 +13,7 @@ using Family = Framework::Family;
 PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
 
 nb::object call_method(nb::handle object, PyObject* name) {
-  nb::object answer = nb::steal(PyObject_CallMethodNoArgs(object.ptr(), name));
+  nb::object answer = nb::steal(PyObject_CallMethodObjArgs(object.ptr(), name, nullptr));
   if (!answer) nb::raise_python_error();
   return answer;
 }
@@ -131,7 +131,8 @@ void raise_versions(const std::vector<nb::handle>& tensors) {
   if (!all) nb::raise_python_error();
   for (size_t i = 0; i < tensors.size(); ++i)
     PyTuple_SetItem(all.ptr(), static_cast<Py_ssize_t>(i), tensors[i].inc_ref().ptr());
-  if (!nb::steal(PyObject_CallOneArg(increment, all.ptr()))) nb::raise_python_error();
+  if (!nb::steal(PyObject_CallFunctionObjArgs(increment, all.ptr(), nullptr)))
+    nb::raise_python_error();
 }
 
 void note_written(const Array& array) {

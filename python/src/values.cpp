@@ -52,10 +52,11 @@ nb::object as_int(const PyTensor& self) {
 }
 
 nb::object as_complex(const PyTensor& self) {
-  const nb::object number = only(self, "complex()");
-  const Py_complex made = PyComplex_AsCComplex(number.ptr());
-  if (PyErr_Occurred()) nb::raise_python_error();
-  return nb::steal(PyComplex_FromDoubles(made.real, made.imag));
+  PyObject* const type = reinterpret_cast<PyObject*>(&PyComplex_Type);
+  nb::object made =
+      nb::steal(PyObject_CallFunctionObjArgs(type, only(self, "complex()").ptr(), nullptr));
+  if (!made) nb::raise_python_error();
+  return made;
 }
 
 Tensor scalar(DataType dtype, const Device& device, nb::handle value) {
