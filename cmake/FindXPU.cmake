@@ -43,15 +43,16 @@ set_target_properties(XPU::blas PROPERTIES IMPORTED_LOCATION ${XPU_BLAS_LIBRARY}
                       INTERFACE_INCLUDE_DIRECTORIES "${XPU_BLAS_INCLUDE_DIR};${XPU_INCLUDE_DIR}")
 
 function(xpu_add_kernels target)
+  file(GLOB headers ${CMAKE_CURRENT_SOURCE_DIR}/operators/*.h)
   foreach(source IN LISTS ARGN)
     set(object ${CMAKE_CURRENT_BINARY_DIR}/${source}.o)
     add_custom_command(
       OUTPUT ${object}
       COMMAND ${XPU_COMPILER} --sysroot=/ --target=${CMAKE_SYSTEM_PROCESSOR}-linux-gnu -fPIC
-              --xpu-arch=${KUNLUN_ARCH} -std=c++17 -O2 -fno-builtin -I${PROJECT_SOURCE_DIR}/src
+              --xpu-arch=${KUNLUN_ARCH} -std=c++17 -O2 -fno-builtin -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include
               -I${XPU_INCLUDE_DIR} -c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
       DEPENDS ${source} ${CMAKE_CURRENT_SOURCE_DIR}/tile.h ${CMAKE_CURRENT_SOURCE_DIR}/tile_walk.h
-              ${CMAKE_CURRENT_SOURCE_DIR}/launch.h ${CMAKE_CURRENT_SOURCE_DIR}/kernels.h
+              ${CMAKE_CURRENT_SOURCE_DIR}/launch.h ${CMAKE_CURRENT_SOURCE_DIR}/kernels.h ${headers}
       VERBATIM)
     target_sources(${target} PRIVATE ${object})
     set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)

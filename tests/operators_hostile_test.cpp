@@ -39,8 +39,8 @@ class Floats {
 
 TEST(HostileOperators, AddressesBetweenElementsAreRefused) {
   const Handle handle;
-  const Tensor row({7}), rows({3, 7});
-  const Floats y(std::vector<float>(21)), x(std::vector<float>(21)), w(std::vector<float>(7));
+  const Tensor row({21}), rows({3, 21});  // long enough to be walked as they lie
+  const Floats y(std::vector<float>(63)), x(std::vector<float>(63)), w(std::vector<float>(21));
   infiniopAddDescriptor_t add = nullptr;
   ASSERT_OK(infiniopCreateAddDescriptor(handle.handle, &add, rows.desc, rows.desc, row.desc));
   infiniopRMSNormDescriptor_t norm = nullptr;

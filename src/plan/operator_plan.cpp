@@ -153,6 +153,26 @@ int64_t row_count(const OperatorPlan& plan) {
   return rows;
 }
 
+void fuse_loops(OperatorPlan& plan) {
+  if (plan.length == 0) return;
+  if (facts_of(plan.function).elementwise) {
+    OperatorLoop& row = plan.loops[plan.depth];
+    if (plan.length > 1) {
+      row = {plan.length, {}};
+      std::copy_n(plan.row_steps, plan.operands, row.steps);
+      ++plan.depth;
+    }
+    fuse(plan);
+    return take_row(plan);
+  }
+  // The innermost loop of a causal softmax has a meaning of its own.
+  const bool keeps = plan.function == Function::causal_softmax;
+  const OperatorLoop last = plan.depth > 0 ? plan.loops[plan.depth - 1] : OperatorLoop{};
+  plan.depth -= keeps ? 1 : 0;
+  fuse(plan);
+  if (keeps) plan.loops[plan.depth++] = last;
+}
+
 OperatorPlan make_map_plan(Function function, const Layout& dst, const Layout* const* sources) {
   OperatorPlan plan;
   plan.function = function;

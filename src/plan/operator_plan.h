@@ -60,6 +60,9 @@ struct OperatorOptions {
 OperatorPlan make_operator_plan(Function function, const Layout* const* layouts,
                                 const OperatorOptions& options);
 
+// Neighbouring loops that are one become one; an elementwise row, too. The same elements in the same order.
+void fuse_loops(OperatorPlan& plan);
+
 // The number of rows: the product of the extents.
 int64_t row_count(const OperatorPlan& plan);
 

@@ -23,7 +23,7 @@ constinit const Backend backend{
     .kind = INFINI_DEVICE_KUNLUN,
     .device_count = device_count,
     .open = open,
-    .kernels = {.rearrange = make_rearrange, .gemm = make_gemm},
+    .kernels = {.rearrange = make_rearrange, .gemm = make_gemm, .operators = make_operator},
 };
 
 }  // namespace

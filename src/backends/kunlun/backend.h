@@ -13,5 +13,7 @@ std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device& device, const Re
 std::unique_ptr<RearrangeKernel> make_rearrange(const Schedule& schedule);
 std::unique_ptr<GemmKernel> make_gemm(infini::Device& device, const GemmPlan& plan,
                                       const GemmOptions& options, const Choice& choice = {});
+std::unique_ptr<OperatorKernel> make_operator(infini::Device& device, const OperatorPlan& plan,
+                                              const Choice& choice = {});
 
 }  // namespace infini::kunlun
