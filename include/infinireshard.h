@@ -45,9 +45,10 @@ typedef struct {
 
 /* How a run goes; zeros mean the defaults. */
 typedef struct {
-  size_t size;           /* sizeof(infiniReshardOptions_t) */
-  double timeout;        /* seconds without any progress after which a run fails; 0: 60 */
-  size_t piece_bytes;    /* of messages, at most; 0: 1 MiB. Equal on all ranks. */
+  size_t size;    /* sizeof(infiniReshardOptions_t) */
+  double timeout; /* seconds without any progress after which a run fails; 0: 60 */
+  size_t
+      piece_bytes; /* of messages, at most; 0: 64 to 512 KiB, by the number of ranks. Equal on all ranks. */
   size_t staging_bytes;  /* memory for packing and unpacking, at least two pieces; 0: 256 MiB */
   int tag;               /* this one and the next are used */
   int without_agreement; /* not 0: ranks do not tell each other at the end whether all went well */

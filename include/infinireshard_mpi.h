@@ -56,31 +56,30 @@ static inline int infiniMpiPostReceive_(void* context, int peer, int tag, void* 
   return infiniMpiPost_(context, peer, tag, data, bytes, 0, request);
 }
 
-/* MPI has no wait with an end: asks again and again. */
+/* MPI has no wait with an end: asks again and again. All at once: MPI_Test of each would make MPI look for messages each time. */
 static inline int infiniMpiWaitAny_(void* context, void** requests, int count, double seconds,
                                     int* index, size_t* bytes) {
   const double end = MPI_Wtime() + seconds;
+  MPI_Request few[64], *all = few;
+  MPI_Status status;
+  int i, at = MPI_UNDEFINED, done = 0, got = 0, error;
   (void)context;
-  for (;;) {
-    int i;
-    for (i = 0; i < count; ++i) {
-      infiniMpiRequest_* one = (infiniMpiRequest_*)requests[i];
-      int done = 0, got = 0, error;
-      MPI_Status status;
-      if (one == NULL) continue;
-      error = MPI_Test(&one->request, &done, &status);
-      *index = i;
-      if (error != MPI_SUCCESS) return error;
-      if (!done) continue;
-      if (!one->sends) MPI_Get_count(&status, MPI_BYTE, &got);
-      *bytes = got == MPI_UNDEFINED ? 0 : (size_t)got;
-      free(one);
-      requests[i] = NULL;
-      return 0;
-    }
-    *index = -1;
-    if (MPI_Wtime() >= end) return 0;
-  }
+  *index = -1;
+  if (count > 64) all = (MPI_Request*)malloc((size_t)count * sizeof *all);
+  if (all == NULL) return MPI_ERR_NO_MEM;
+  for (i = 0; i < count; ++i)
+    all[i] = requests[i] ? ((infiniMpiRequest_*)requests[i])->request : MPI_REQUEST_NULL;
+  do {
+    error = MPI_Testany(count, all, &at, &done, &status);
+  } while (error == MPI_SUCCESS && !done && MPI_Wtime() < end);
+  if (all != few) free(all);
+  if (error != MPI_SUCCESS || (done && at != MPI_UNDEFINED)) *index = at == MPI_UNDEFINED ? -1 : at;
+  if (error != MPI_SUCCESS || *index < 0) return error;
+  if (!((infiniMpiRequest_*)requests[at])->sends) MPI_Get_count(&status, MPI_BYTE, &got);
+  *bytes = got == MPI_UNDEFINED ? 0 : (size_t)got;
+  free(requests[at]);
+  requests[at] = NULL;
+  return 0;
 }
 
 /* Receives can be cancelled; a send that nobody took stays with MPI. */

@@ -79,10 +79,20 @@ look_for() {
 python_environment() {
   [ -x "$1/bin/python" ] || "$(system_python)" -m venv "$1" || return 0
   documents_environment "$1"
+  mpi_environment "$1"
   "$1/bin/python" -c 'import nanobind' 2>/dev/null && return 0
   say "Installing from PyPI into $1: nanobind numpy pytest ml_dtypes"
   "$1/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 nanobind numpy pytest ml_dtypes ||
     echo "PyPI is out of reach: the Python package is left out"
+}
+
+# mpi_environment FOLDER: mpi4py, where MPI is; without it the tests of the package over MPI say so.
+mpi_environment() {
+  command -v mpirun >/dev/null || return 0
+  "$1/bin/python" -c 'import mpi4py' 2>/dev/null && return 0
+  say "Installing from PyPI into $1: mpi4py"
+  "$1/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 --only-binary :all: mpi4py ||
+    echo "PyPI is out of reach, or has no mpi4py for this machine: its tests are skipped"
 }
 
 # documents_environment FOLDER: what the documents' site is built with; without it its test says so.

@@ -55,7 +55,7 @@ from ._file import FileTensor, TensorFile, open
 from ._join import concat, pad, stack
 from ._pack import pack, unpack
 from ._plan import Plan, plan
-from ._reshard import Distribution, ReshardPlan, reshard_plan
+from ._reshard import Distribution, ProductPlan, ReshardPlan, product_plan, reshard_plan
 
 repeat = rearrange  # as einops calls a pattern with axes that are new on the right
 
@@ -69,6 +69,7 @@ __all__ = [
     "InvalidValue",
     "OutOfMemory",
     "Plan",
+    "ProductPlan",
     "Recording",
     "ReshardPlan",
     "Tensor",
@@ -95,6 +96,7 @@ __all__ = [
     "parse_shape",
     "permute",
     "plan",
+    "product_plan",
     "random_sample",
     "rearrange",
     "record",

@@ -403,6 +403,21 @@ class Recording:
 def record() -> Recording:
     """`with infini.record() as graph:` records this thread's work instead of running it."""
 
+class ProductPlan:
+    """Which panels each rank sends, receives and multiplies in a product of matrices that are spread over ranks."""
+
+    text: str
+    ranks: int
+    steps: int
+    def __init__(self, text: str) -> None: ...
+    def shapes(self, rank: int) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+        """The shapes of a rank's parts: (c, a, b). A 0 where it holds nothing."""
+
+    def traffic(self, rank: int) -> dict[str, int]:
+        """Messages and bytes of a rank."""
+
+    def _run(self, c: Any, a: Any, b: Any, transport: Any, alpha: float, beta: float, timeout: float, tag: int) -> None: ...
+
 class ReshardPlan:
     """What each rank sends, receives and copies when a tensor changes its distribution over ranks."""
 

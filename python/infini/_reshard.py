@@ -1,4 +1,4 @@
-"""Distributions of a tensor over ranks, and the change from one to another."""
+"""Distributions of a tensor over ranks, the change from one to another, and products over ranks."""
 from __future__ import annotations
 
 from typing import Any, Sequence
@@ -76,13 +76,36 @@ class Distribution:
 class ReshardPlan(_core.ReshardPlan):
     """What each rank sends, receives and copies. Immutable, and the same on every rank."""
 
-    def run(self, dst: Any, src: Any, comm: Any, *, timeout: float = 60, piece_bytes: int = 1 << 20,
-            staging_bytes: int = 256 << 20, tag: int = 0) -> None:
+    def run(self, dst: Any, src: Any, comm: Any, *, timeout: float = 60, piece_bytes: int = 0,
+            staging_bytes: int = 0, tag: int = 0) -> None:
         """Moves: src and dst are this rank's shards (None where it holds nothing), any strides; collective.
 
         comm is a communicator of mpi4py, a process group of torch.distributed ("torch": its default one) or a transport
         of your own. Done when it returns; when it raises, dst is incomplete, on every rank."""
         self._run(dst, src, transport_of(comm), timeout, piece_bytes, staging_bytes, tag)
+
+
+class ProductPlan(_core.ProductPlan):
+    """Which panels each rank sends, receives and multiplies. Immutable, and the same on every rank."""
+
+    def run(self, c: Any, a: Any, b: Any, comm: Any, *, alpha: float = 1, beta: float = 0, timeout: float = 60,
+            tag: int = 0) -> None:
+        """c = alpha·a·b + beta·c: this rank's parts (None where it holds nothing), any strides; collective.
+
+        comm as in ReshardPlan.run. Done when it returns; when it raises, the message says whether c is as it was or
+        incomplete."""
+        self._run(c, a, b, transport_of(comm), alpha, beta, timeout, tag)
+
+
+def product_plan(c: Distribution, a: Distribution, b: Distribution, *, dtype: Any, panel: int = 0) -> ProductPlan:
+    """The plan by which ranks multiply: a's rows are cut as c's, b's columns as c's, the inner dim in any way.
+
+    panel: how many of the inner dim travel at once, at most (0: 512)."""
+    if a.shape[:1] + b.shape[-1:] != c.shape:
+        raise _core.InvalidValue(f"a is {_shape_text(a.shape)}, b is {_shape_text(b.shape)}; c cannot be "
+                                 f"{_shape_text(c.shape)}")
+    return ProductPlan(f"{_dtype_name(dtype)} {_shape_text(a.shape)} {a} * {_shape_text(b.shape)} {b} -> {c} "
+                       f"panel={int(panel)}")
 
 
 def reshard_plan(destination: Distribution, source: Distribution, pattern: str | None = None, *,
@@ -96,8 +119,7 @@ def reshard_plan(destination: Distribution, source: Distribution, pattern: str |
     if moved != destination.shape:
         raise _core.InvalidValue(f"the source becomes {_shape_text(moved)}, the destination is "
                                  f"{_shape_text(destination.shape)}")
-    name = str(getattr(dtype, "name", dtype)).rsplit(".", 1)[-1]
-    return ReshardPlan(f"{name} {_shape_text(source.shape)} {source} -> {perm}{destination}")
+    return ReshardPlan(f"{_dtype_name(dtype)} {_shape_text(source.shape)} {source} -> {perm}{destination}")
 
 
 def _order(pattern: str | None, rank: int) -> list[int] | None:
@@ -108,6 +130,10 @@ def _order(pattern: str | None, rank: int) -> list[int] | None:
     if not arrow or sorted(before) != sorted(after) or len(set(before)) != len(before) or len(before) != rank:
         raise _core.InvalidValue(f"pattern is \"{pattern}\"; expected {rank} axes in another order, e.g. \"o i -> i o\"")
     return [before.index(axis) for axis in after]
+
+
+def _dtype_name(dtype: Any) -> str:
+    return str(getattr(dtype, "name", dtype)).rsplit(".", 1)[-1]
 
 
 def _shape_text(shape: Sequence[int]) -> str:

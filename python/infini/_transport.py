@@ -2,7 +2,8 @@
 
 A transport has `rank`, `ranks`, post_send(peer, tag, buffer) and post_receive(peer, tag, buffer), which give a request,
 wait_any(requests, seconds), which gives (index, bytes received) of one that is done or None when none is in that time, and
-cancel(requests), which says whether all of them have ended."""
+cancel(requests), which says whether all of them have ended. Where `any_thread` is there and true, a thread of the library's may
+call them, too, one at a time."""
 from __future__ import annotations
 
 import time
@@ -16,6 +17,7 @@ class MpiTransport:
 
         self.comm, self.MPI = comm, MPI
         self.rank, self.ranks = comm.Get_rank(), comm.Get_size()
+        self.any_thread = MPI.Query_thread() >= MPI.THREAD_SERIALIZED
 
     def post_send(self, peer, tag, buffer):
         return self.comm.Isend([buffer, self.MPI.BYTE], dest=peer, tag=tag)
@@ -69,7 +71,9 @@ class TorchTransport:
     def wait_any(self, requests, seconds):
         import datetime
 
-        work, tensor = requests[0]  # gloo's work can be waited for, not asked
+        if seconds <= 0:
+            return None  # gloo's work can be waited for, not asked
+        work, tensor = requests[0]
         try:
             work.wait(datetime.timedelta(seconds=max(seconds, 1e-3)))
         except RuntimeError as error:

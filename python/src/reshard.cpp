@@ -1,4 +1,4 @@
-// Reshard plans, and running them over a transport that is a Python object.
+// Reshard plans and products over ranks, and running them over a transport that is a Python object.
 #include "reshard.h"
 
 #include <nanobind/stl/pair.h>
@@ -8,6 +8,7 @@
 #include "convert.h"
 #include "errors.h"
 #include "gil.h"
+#include "infiniproduct.h"
 #include "infinireshard.h"
 #include "stream.h"
 #include "torch.h"
@@ -34,6 +35,21 @@ struct ReshardPlan {
   int ranks = 0;
 };
 
+struct ProductPlan {
+  explicit ProductPlan(const std::string& text) : text(text) {
+    require_success(infiniProductCreatePlan(&plan, text.c_str()));
+    require_success(infiniProductGetSize(plan, &dtype, &ranks, &steps));
+  }
+  ~ProductPlan() { infiniProductDestroyPlan(plan); }
+  ProductPlan(const ProductPlan&) = delete;
+
+  std::string text;
+  infiniProductPlan_t plan = nullptr;
+  infiniDtype_t dtype = INFINI_DTYPE_INVALID;
+  size_t steps = 0;
+  int ranks = 0;
+};
+
 nb::tuple as_tuple(const std::vector<size_t>& numbers) {
   nb::list list;
   for (const size_t number : numbers) list.append(number);
@@ -56,6 +72,21 @@ nb::dict traffic(const ReshardPlan& plan, int rank) {
   return all;
 }
 
+nb::tuple product_shapes(const ProductPlan& plan, int rank) {
+  std::vector<size_t> c(2), a(2), b(2);
+  require_success(infiniProductGetShapes(plan.plan, rank, c.data(), a.data(), b.data()));
+  return nb::make_tuple(as_tuple(c), as_tuple(a), as_tuple(b));
+}
+
+nb::dict product_traffic(const ProductPlan& plan, int rank) {
+  size_t sends = 0, sent = 0, receives = 0, received = 0;
+  require_success(infiniProductGetTraffic(plan.plan, rank, &sends, &sent, &receives, &received));
+  nb::dict all;
+  all["sends"] = sends, all["sent_bytes"] = sent, all["receives"] = receives;
+  all["received_bytes"] = received;
+  return all;
+}
+
 // A transport in Python: post_send(peer, tag, buffer) and post_receive(...) give a request, wait_any(requests, seconds) the
 // index of one that is done, or None. An exception of theirs ends the run and is raised by it.
 class Transport {
@@ -70,6 +101,7 @@ class Transport {
     table_.wait_any = wait_any;
     table_.cancel = cancel;
     table_.describe = describe;
+    table_.any_thread = nb::cast<bool>(nb::getattr(object_, "any_thread", nb::bool_(false)));
   }
   const infiniTransport_t* table() const { return &table_; }
   void rethrow() {
@@ -164,15 +196,18 @@ struct Shard {
   const ptrdiff_t* strides_or_null() const { return data ? strides.data() : nullptr; }
 };
 
-Shard read_shard(const ReshardPlan& plan, nb::handle object, const char* name,
+Shard read_shard(infiniDtype_t dtype, nb::handle object, const char* name,
                  const std::vector<size_t>& shape, Call& call) {
   Shard shard;
   if (object.is_none()) return shard;
   shard.array = read_array(object, name, call);
   const Array& array = shard.array;
-  if (static_cast<size_t>(array.rank) != plan.ndim)
-    fail_value(name, " has ", array.rank, " dims; the plan has ", plan.ndim);
-  for (size_t i = 0; i < plan.ndim; ++i) {
+  const auto known = array.element.known();
+  if (!known || static_cast<int>(*known) != static_cast<int>(dtype))
+    fail_type(name, " holds ", array.element.name(), "; the plan is for another type");
+  if (static_cast<size_t>(array.rank) != shape.size())
+    fail_value(name, " has ", array.rank, " dims; the plan has ", shape.size());
+  for (size_t i = 0; i < shape.size(); ++i) {
     if (static_cast<size_t>(array.shape[i]) != shape[i])
       fail_value("dim ", i, " of ", name, " is ", array.shape[i], "; this rank's shard has ",
                  shape[i]);
@@ -184,11 +219,34 @@ Shard read_shard(const ReshardPlan& plan, nb::handle object, const char* name,
   return shard;
 }
 
-void require_dtype(const Shard& shard, infiniDtype_t dtype, const char* name) {
-  if (shard.data == nullptr) return;
-  const auto known = shard.array.element.known();
-  if (!known || static_cast<int>(*known) != static_cast<int>(dtype))
-    fail_type(name, " holds ", shard.array.element.name(), "; the plan moves another type");
+// Shards that one call needs are in one memory; it is the call's device.
+infinicore::Device common_device(std::initializer_list<std::pair<const char*, const Shard*>> all) {
+  const std::pair<const char*, const Shard*>* first = nullptr;
+  for (const auto& one : all) {
+    if (one.second->data == nullptr) continue;
+    if (first == nullptr) first = &one;
+    if (first->second->array.device != one.second->array.device)
+      fail_value(first->first, " is on ", first->second->array.device.toString(), ", ", one.first,
+                 " on ", one.second->array.device.toString());
+  }
+  return first ? first->second->array.device : infinicore::Device::cpu();
+}
+
+// Runs `work` on the shards' device without the GIL; an exception of the transport's is raised instead of its status.
+template <class Work>
+void run_unlocked(infinicore::Device device, const Call& call, Transport& wire, Work work) {
+  infiniStatus_t status;
+  std::string words;
+  {
+    const CurrentDevice current(device);
+    const Unlocked unlocked(true);
+    if (call.stream) infinicore::context::syncDevice();
+    status = work();
+    if (status != INFINI_STATUS_SUCCESS) words = infiniGetLastErrorString();
+  }
+  if (status == INFINI_STATUS_SUCCESS) return;
+  wire.rethrow();
+  throw infinicore::Error(status, words);
 }
 
 void run(const ReshardPlan& plan, nb::handle dst, nb::handle src, nb::handle transport,
@@ -199,35 +257,46 @@ void run(const ReshardPlan& plan, nb::handle dst, nb::handle src, nb::handle tra
   if (rank < plan.ranks)
     require_success(infiniReshardGetShapes(plan.plan, rank, dst_shape.data(), src_shape.data()));
   Call call;
-  const Shard to = read_shard(plan, dst, "dst", dst_shape, call);
-  const Shard from = read_shard(plan, src, "src", src_shape, call);
-  require_dtype(to, plan.dtype, "dst");
-  require_dtype(from, plan.dtype, "src");
+  const Shard to = read_shard(plan.dtype, dst, "dst", dst_shape, call);
+  const Shard from = read_shard(plan.dtype, src, "src", src_shape, call);
   if (to.data && !to.array.writable) fail_value("dst is read-only");
-  if (to.data && from.data && to.array.device != from.array.device)
-    fail_value("dst is on ", to.array.device.toString(), ", src on ", from.array.device.toString());
+  const infinicore::Device device = common_device({{"dst", &to}, {"src", &from}});
   infiniReshardOptions_t options{};
   options.size = sizeof options;
   options.timeout = timeout;
   options.piece_bytes = piece_bytes;
   options.staging_bytes = staging_bytes;
   options.tag = tag;
-  infiniStatus_t status;
-  std::string words;
-  {
-    const CurrentDevice current(to.data     ? to.array.device
-                                : from.data ? from.array.device
-                                            : infinicore::Device::cpu());
-    const Unlocked unlocked(true);
-    if (call.stream) infinicore::context::syncDevice();
-    status = infiniReshard(plan.plan, to.data, to.strides_or_null(), from.data,
-                           from.strides_or_null(), wire.table(), &options);
-    if (status != INFINI_STATUS_SUCCESS) words = infiniGetLastErrorString();
-  }
-  if (status != INFINI_STATUS_SUCCESS) {
-    wire.rethrow();
-    throw infinicore::Error(status, words);
-  }
+  run_unlocked(device, call, wire, [&] {
+    return infiniReshard(plan.plan, to.data, to.strides_or_null(), from.data,
+                         from.strides_or_null(), wire.table(), &options);
+  });
+  if (to.data) note_written(to.array);
+}
+
+void multiply(const ProductPlan& plan, nb::handle c, nb::handle a, nb::handle b,
+              nb::handle transport, double alpha, double beta, double timeout, int tag) {
+  Transport wire(transport);
+  const int rank = wire.table()->rank;
+  std::vector<size_t> c_shape(2), a_shape(2), b_shape(2);
+  if (rank < plan.ranks)
+    require_success(
+        infiniProductGetShapes(plan.plan, rank, c_shape.data(), a_shape.data(), b_shape.data()));
+  Call call;
+  const Shard to = read_shard(plan.dtype, c, "c", c_shape, call);
+  const Shard left = read_shard(plan.dtype, a, "a", a_shape, call);
+  const Shard right = read_shard(plan.dtype, b, "b", b_shape, call);
+  if (to.data && !to.array.writable) fail_value("c is read-only");
+  const infinicore::Device device = common_device({{"c", &to}, {"a", &left}, {"b", &right}});
+  infiniReshardOptions_t options{};
+  options.size = sizeof options;
+  options.timeout = timeout;
+  options.tag = tag;
+  run_unlocked(device, call, wire, [&] {
+    return infiniProduct(plan.plan, to.data, to.strides_or_null(), left.data,
+                         left.strides_or_null(), right.data, right.strides_or_null(), alpha, beta,
+                         wire.table(), &options);
+  });
   if (to.data) note_written(to.array);
 }
 
@@ -249,6 +318,20 @@ void bind_reshard(nb::module_& module) {
            "piece_bytes"_a, "staging_bytes"_a, "tag"_a)
       .def("__repr__",
            [](const ReshardPlan& plan) { return "ReshardPlan(\"" + plan.text + "\")"; });
+  nb::class_<ProductPlan>(module, "ProductPlan",
+                          "Which panels each rank sends, receives and multiplies in a product of "
+                          "matrices that are spread over ranks.")
+      .def(nb::init<const std::string&>(), "text"_a)
+      .def_ro("text", &ProductPlan::text)
+      .def_ro("ranks", &ProductPlan::ranks, "How many ranks take part.")
+      .def_ro("steps", &ProductPlan::steps, "Panels by which C is summed up.")
+      .def("shapes", &product_shapes, "rank"_a,
+           "The shapes of a rank's parts: (c, a, b). A 0 where it holds nothing.")
+      .def("traffic", &product_traffic, "rank"_a, "Messages and bytes of a rank.")
+      .def("_run", &multiply, "c"_a.none(), "a"_a.none(), "b"_a.none(), "transport"_a, "alpha"_a,
+           "beta"_a, "timeout"_a, "tag"_a)
+      .def("__repr__",
+           [](const ProductPlan& plan) { return "ProductPlan(\"" + plan.text + "\")"; });
 }
 
 }  // namespace infini::python

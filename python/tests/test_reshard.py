@@ -113,6 +113,45 @@ def test_a_missing_rank_and_an_exception_are_told():
         plan.run(np.zeros(8, np.float32), np.zeros(4, np.float32), end, timeout=0.05)
 
 
+@pytest.mark.parametrize("any_thread", [False, True])
+def test_a_product_over_a_grid(any_thread):
+    random = np.random.default_rng(3)
+    a = random.integers(-4, 5, (12, 21)).astype(np.float32)
+    b = random.integers(-4, 5, (21, 8)).astype(np.float32)
+    grid = ["block", "block"]
+    plan = infini.product_plan(infini.Distribution((12, 8), (2, 2), grid), infini.Distribution((12, 21), (2, 2), grid),
+                               infini.Distribution((21, 8), (2, 2), grid), dtype="f32", panel=4)
+    assert plan.steps == 6 and plan.shapes(3) == ((6, 4), (6, 10), (10, 4))
+    assert plan.traffic(0)["received_bytes"] == 4 * (6 * 10 + 10 * 4)
+    network = Network(4)
+
+    def body(rank):
+        i, j = divmod(rank, 2)
+        end = network.end(rank)
+        end.any_thread = any_thread
+        c = np.ones((6, 4), np.float32)
+        plan.run(c, a[6 * i : 6 * i + 6, 11 * j : 11 * j + 11], b[11 * i : 11 * i + 11, 4 * j : 4 * j + 4], end,
+                 alpha=2, beta=-1, timeout=20)
+        return c
+
+    parts = on_ranks(4, body)
+    np.testing.assert_array_equal(np.block([parts[:2], parts[2:]]), 2 * (a @ b) - 1)
+
+
+def test_wrong_products_are_refused():
+    one = infini.Distribution((4, 4), 1, [None, None])
+    plan = infini.product_plan(one, one, one, dtype="f32")
+    good, end = np.zeros((4, 4), np.float32), Network(1).end(0)
+    with pytest.raises(infini.Error, match="b has 1 dims"):
+        plan.run(good, good.copy(), np.zeros(4, np.float32), end)
+    with pytest.raises(infini.Error, match="another type"):
+        plan.run(good, good.astype(np.float64), good, end)
+    with pytest.raises(infini.Error, match="c"):
+        plan.run(good, good, good, end)  # c is a
+    with pytest.raises(infini.InvalidValue, match="c cannot be 4x5"):
+        infini.product_plan(infini.Distribution((4, 5), 1, [None, None]), one, one, dtype="f32")
+
+
 @pytest.mark.parametrize("make, words", [
     (lambda: infini.Distribution((8,), 2, ["blokc"]), "blokc"),
     (lambda: infini.Distribution((8, 8), 2, ["block"]), "dims has 1"),

@@ -7,7 +7,7 @@ import infini
 from infini import _core
 
 STUB = ast.parse((pathlib.Path(__file__).parents[1] / "infini" / "_core.pyi").read_text())
-PYTHON = {"DType", "Distribution", "FileTensor", "Plan", "TensorFile", "concat", "convert", "open", "pack", "pad", "plan", "repeat", "reshard_plan",
+PYTHON = {"DType", "Distribution", "FileTensor", "Plan", "TensorFile", "concat", "convert", "open", "pack", "pad", "plan", "product_plan", "repeat", "reshard_plan",
           "stack", "unpack"}  # not of the extension
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 

@@ -102,15 +102,19 @@ class Run {
 
   void begin_lanes(bool sends) {
     Side& side = side_of(sends);
+    const size_t first = side.next;
     while (first_of(sends) + side.next < end_of(sends)) {
       LaneState& state = *states_[first_of(sends) + side.next];
-      if (side.open > 0 && side.staging + state.staging > settings_.staging_bytes / 2) return;
+      if (side.open > 0 && side.staging + state.staging > settings_.staging_bytes / 2) break;
       ++side.next, ++side.open;
       side.staging += state.staging;
       const size_t slots = std::min<size_t>(2, state.lane->pieces.size());
       for (size_t i = 0; i < slots; ++i) state.slots[i] = staging_.make_slot(*state.lane);
       begin(state);
     }
+    // Lanes read neighbouring elements: the first pieces of all of them before anybody's second.
+    if (sends)
+      for (size_t i = first; i < side.next; ++i) post_pieces(*states_[first_of(sends) + i]);
   }
   void begin(LaneState& state) {
     const int peer = state.lane->peer;
@@ -121,7 +125,7 @@ class Run {
     }
     fly(wire_.send(peer, settings_.tag, &state.greeting, sizeof state.greeting),
         {&state, What::greeting, 0, nullptr});
-    post_pieces(state);
+    post(state, state.slots[0]);
   }
   void fly(size_t number, const Flight& flight) {
     if (flights_.size() <= number) flights_.resize(number + 1);
@@ -191,6 +195,12 @@ class Run {
   Side sending_, receiving_;
 };
 
+// All lanes' pieces together stay in a core's own cache, from where the other side takes them; below this, messages cost more
+// than they carry.
+int64_t usual_piece_bytes(int ranks) {
+  return std::clamp<int64_t>((1 << 20) / ranks, 64 << 10, 512 << 10);
+}
+
 // Ranks without elements of a side may give no memory for it.
 void require_shards(const ReshardPlan& plan, int rank, const void* dst, const void* src) {
   const auto holds = [&](const Placement& side, const std::vector<int64_t>& shape) {
@@ -201,12 +211,12 @@ void require_shards(const ReshardPlan& plan, int rank, const void* dst, const vo
 }
 
 void exchange(Device& device, const ReshardPlan& plan, PreparedReshards& kept, void* dst,
-              const void* src, const ShardStrides& strides, Wire& wire,
-              const ReshardSettings& settings) {
+              const void* src, const ShardStrides& strides, Wire& wire, ReshardSettings settings) {
   require(plan.ranks() <= wire.ranks(), INFINI_STATUS_BAD_PARAM, "the plan has ", plan.ranks(),
           " ranks, the transport ", wire.ranks());
   if (wire.rank() >= plan.ranks()) return;  // it looks on
   require_shards(plan, wire.rank(), dst, src);
+  if (settings.piece_bytes == 0) settings.piece_bytes = usual_piece_bytes(plan.ranks());
   const auto prepared = kept.get(device, plan, wire.rank(), strides, settings.piece_bytes);
   Run run(device, plan, *prepared, static_cast<char*>(dst), static_cast<const char*>(src), wire,
           settings);

@@ -9,8 +9,9 @@
 namespace infini {
 
 struct ReshardSettings {
-  double timeout = 60;  // seconds without progress
-  int64_t piece_bytes = 1 << 20, staging_bytes = 256 << 20;
+  double timeout = 60;      // seconds without progress
+  int64_t piece_bytes = 0;  // 0: by the number of ranks
+  int64_t staging_bytes = 256 << 20;
   int tag = 0;
   bool agree = true;
 };
