@@ -83,6 +83,14 @@ __INFINI_C INFINI_EXPORT infiniStatus_t infiniReshardGetTraffic(infiniReshardPla
                                                                 size_t* received_bytes,
                                                                 size_t* local_bytes);
 
+/* What `rank`'s shard is made of afterwards, for who reads shards himself (from files, say) and needs no transport: parts, each a
+ * range of indexes of every dim. *count: how many there are. sources: for each part the rank whose shard has it; ranges: for each
+ * part start, count and step of every dim of the destination, then of every dim of the source, 6 * ndim numbers. Both NULL: only
+ * the count; else both have room for *count parts as it was given. */
+__INFINI_C INFINI_EXPORT infiniStatus_t infiniReshardGetParts(infiniReshardPlan_t plan, int rank,
+                                                              size_t* count, int* sources,
+                                                              size_t* ranges);
+
 /* Moves: dst and src are this rank's shards in memory of the calling thread's current device (NULL where it holds
  * nothing), strides in elements (NULL: row-major). src stays as it is; dst and src do not overlap. Done when it returns.
  * After a failure dst is incomplete, on every rank: each is told that somebody failed, within three timeouts. */

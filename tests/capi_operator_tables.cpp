@@ -290,6 +290,8 @@ void Tables::add_reshardings() {
        [this](auto p) { return infiniReshardGetSize(p, &dtype, &size, nullptr); });
   with("infiniReshardGetShapes", null,
        [this](auto p) { return infiniReshardGetShapes(p, 0, numbers, nullptr); });
+  with("infiniReshardGetParts", null,
+       [this](auto p) { return infiniReshardGetParts(p, 0, &size, nullptr, nullptr); });
   with("infiniReshardGetTraffic", null, [this](auto p) {
     return infiniReshardGetTraffic(p, 0, &size, nullptr, nullptr, nullptr, nullptr);
   });

@@ -431,5 +431,8 @@ class ReshardPlan:
     def traffic(self, rank: int) -> dict[str, int]:
         """Messages and bytes of a rank."""
 
+    def parts(self, rank: int) -> list[tuple[int, tuple[slice, ...], tuple[slice, ...]]]:
+        """What a rank's shard is made of afterwards: (source rank, slices of it, slices of the source's shard)."""
+
     def _run(self, dst: Any, src: Any, transport: Any, timeout: float, piece_bytes: int, staging_bytes: int,
              tag: int) -> None: ...

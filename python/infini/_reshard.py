@@ -85,6 +85,16 @@ class ReshardPlan(_core.ReshardPlan):
         self._run(dst, src, transport_of(comm), timeout, piece_bytes, staging_bytes, tag)
 
 
+    def read(self, dst: Any, shards: Any, rank: int) -> None:
+        """Fills this rank's shard from those of others that can be indexed: tensors of files, memory maps, arrays.
+
+        shards[source] is asked for the parts that the plan names and for nothing else; nobody sends anything."""
+        _, _, perm = self.text.partition("perm=")
+        order = [int(dim) for dim in perm.split()[0].split(",")] if perm else list(range(self.ndim))
+        for source, to, part in self.parts(rank):
+            _core.permute(shards[source][(*part, ...)], order, out=dst[(*to, ...)])
+
+
 class ProductPlan(_core.ProductPlan):
     """Which panels each rank sends, receives and multiplies. Immutable, and the same on every rank."""
 

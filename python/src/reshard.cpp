@@ -72,6 +72,29 @@ nb::dict traffic(const ReshardPlan& plan, int rank) {
   return all;
 }
 
+nb::slice slice_of(const size_t* range) {
+  const auto start = static_cast<Py_ssize_t>(range[0]), count = static_cast<Py_ssize_t>(range[1]),
+             step = static_cast<Py_ssize_t>(range[2]);
+  return nb::slice(nb::int_(start), nb::int_(start + (count - 1) * step + 1), nb::int_(step));
+}
+
+nb::list parts(const ReshardPlan& plan, int rank) {
+  size_t count = 0;
+  require_success(infiniReshardGetParts(plan.plan, rank, &count, nullptr, nullptr));
+  std::vector<int> sources(count + 1);
+  std::vector<size_t> ranges(count * 6 * plan.ndim + 1);
+  require_success(infiniReshardGetParts(plan.plan, rank, &count, sources.data(), ranges.data()));
+  nb::list all;
+  const size_t* next = ranges.data();
+  for (size_t i = 0; i < count; ++i) {
+    nb::list sides[2];
+    for (nb::list& side : sides)
+      for (size_t dim = 0; dim < plan.ndim; ++dim, next += 3) side.append(slice_of(next));
+    all.append(nb::make_tuple(sources[i], nb::tuple(sides[0]), nb::tuple(sides[1])));
+  }
+  return all;
+}
+
 nb::tuple product_shapes(const ProductPlan& plan, int rank) {
   std::vector<size_t> c(2), a(2), b(2);
   require_success(infiniProductGetShapes(plan.plan, rank, c.data(), a.data(), b.data()));
@@ -314,6 +337,9 @@ void bind_reshard(nb::module_& module) {
       .def("shapes", &shapes, "rank"_a,
            "The shapes of a rank's shards: (after, before). A 0 where it holds nothing.")
       .def("traffic", &traffic, "rank"_a, "Messages and bytes of a rank.")
+      .def("parts", &parts, "rank"_a,
+           "What a rank's shard is made of afterwards: (source rank, slices of it, slices of the "
+           "source's shard).")
       .def("_run", &run, "dst"_a.none(), "src"_a.none(), "transport"_a, "timeout"_a,
            "piece_bytes"_a, "staging_bytes"_a, "tag"_a)
       .def("__repr__",

@@ -180,6 +180,22 @@ def test_wrong_shards_are_refused():
         plan.run(good, good, 3)
 
 
+def test_a_sharded_checkpoint_is_read_in_another_sharding(tmp_path):
+    whole = np.arange(30 * 22, dtype=np.float16).reshape(30, 22)
+    before = infini.Distribution((30, 22), (2, 2), ["block", "cyclic:3"])
+    after = infini.Distribution((22, 30), 3, ["block", None])
+    columns = [[j for j in range(22) if j // 3 % 2 == part] for part in range(2)]
+    for rank in range(4):
+        i, j = divmod(rank, 2)
+        np.save(tmp_path / f"{rank}.npy", whole[15 * i : 15 * i + 15, columns[j]])
+    files = [infini.open(tmp_path / f"{rank}.npy") for rank in range(4)]
+    plan = infini.reshard_plan(after, before, "o i -> i o", dtype="f16")
+    for rank in range(3):
+        dst = np.zeros(plan.shapes(rank)[0], np.float16)
+        plan.read(dst, [next(iter(file.values())) for file in files], rank)
+        np.testing.assert_array_equal(dst, whole.T[8 * rank : 8 * rank + 8])
+
+
 def test_scalapack_and_local_shapes():
     grid = infini.Distribution.from_scalapack((10, 7), (2, 3), (2, 2))
     assert str(grid) == "(2x3: cyclic:2@0,cyclic:2@1)"

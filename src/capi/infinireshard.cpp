@@ -8,6 +8,7 @@
 #include "base/lazy.h"
 #include "capi/boundary.h"
 #include "capi/reshard_options.h"
+#include "plan/reshard/parts.h"
 #include "plan/reshard/reshard_text.h"
 #include "plan/reshard/totals.h"
 #include "runtime/current_device.h"
@@ -144,6 +145,29 @@ infiniStatus_t infiniReshardGetTraffic(infiniReshardPlan_t plan, int rank, size_
     give(totals.receives, receives);
     give(totals.received_bytes, received_bytes);
     give(totals.local_bytes, local_bytes);
+  });
+}
+
+infiniStatus_t infiniReshardGetParts(infiniReshardPlan_t plan, int rank, size_t* count,
+                                     int* sources, size_t* ranges) {
+  return at_boundary([&] {
+    require_pointer(count, "count");
+    const auto pinned = Plans::pin(plan, "plan");
+    const std::vector<ShardPart> parts = parts_of(pinned->plan, rank);
+    const size_t room = *count;
+    *count = parts.size();
+    if (sources == nullptr && ranges == nullptr) return;
+    require_pointer(sources, "sources");
+    require_pointer(ranges, "ranges");
+    require(room >= parts.size(), INFINI_STATUS_BAD_PARAM, "count is ", room, "; there are ",
+            parts.size(), " parts");
+    for (const ShardPart& part : parts) {
+      *sources++ = part.source;
+      for (const auto* side : {&part.dst, &part.src})
+        for (const IndexRange& range : *side)
+          for (const int64_t number : {range.start, range.count, range.step})
+            *ranges++ = static_cast<size_t>(number);
+    }
   });
 }
 
