@@ -32,6 +32,7 @@ constexpr Fact table[] = {
     {"store_pages", "", &Machine::store_pages, nullptr},
     {"followed_rows", "", &Machine::followed_rows, nullptr},
     {"prefetched_strip", "bytes", &Machine::prefetched_strip, nullptr},
+    {"crowded_line_ns", "ns", &Machine::crowded_line_ns, nullptr},
     {"vector_ns", "ns", &Machine::vector_ns, nullptr},
     {"shuffle_ns", "ns", &Machine::shuffle_ns, nullptr},
     {"call_ns", "ns", &Machine::call_ns, nullptr},

@@ -40,6 +40,8 @@ struct Machine {
   double followed_rows = 16;
   // Bytes of such rows that are better asked for by prefetches, all of them, than left to the hardware.
   double prefetched_strip = 2048;
+  // That a line in the last cache waits for its place in L1, where many lie whole pages apart and are moved in turns.
+  double crowded_line_ns = 0.5;
   // Of a vector of 64 bytes in L1: moving it, one shuffle of it. Of a call that moves a row or a panel. Of one element
   // that is moved by itself.
   double vector_ns = 0.6, shuffle_ns = 0.4, call_ns = 4, element_ns = 0.35;

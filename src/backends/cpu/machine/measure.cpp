@@ -117,11 +117,23 @@ Rate rates_of(const Room& room, Move move, int64_t together, int threads) {
 // So many lines to each of so many pages in turns. Pages lie a line farther apart than they are long, so that they do
 // not compete for a part of the caches.
 constexpr int64_t far_pitch = page_bytes + line_bytes;
-void store_far_lines(char* dst, int64_t pages, int64_t lines) {
+void store_lines(char* dst, int64_t pages, int64_t lines, int64_t pitch) {
   for (int64_t at = 0; at < page_bytes; at += lines * line_bytes)
     for (int64_t page = 0; page < pages; ++page)
       for (int64_t i = 0; i < lines; ++i)
-        std::memset(dst + page * far_pitch + at + i * line_bytes, 1, line_bytes);
+        std::memset(dst + page * pitch + at + i * line_bytes, 1, line_bytes);
+}
+void store_far_lines(char* dst, int64_t pages, int64_t lines) {
+  store_lines(dst, pages, lines, far_pitch);
+}
+// What it takes longer where all of them have one place in L1.
+double measure_crowded_line(const Room& room) {
+  constexpr int64_t pages = 1024;
+  const auto ns_at = [&](int64_t pitch) {
+    return best_ns([&] { store_lines(room.dst, pages, 1, pitch); }) /
+           static_cast<double>(pages * page_bytes / line_bytes);
+  };
+  return std::max(ns_at(page_bytes) - ns_at(far_pitch), 0.01);
 }
 #if defined(__x86_64__)
 __attribute__((target("avx512f"))) void stream_far_lines(char* dst, int64_t pages, int64_t lines) {
@@ -258,6 +270,7 @@ Machine measure_machine(const Machine& guess) {
   m.far_pair_ns = ns_of_far_line(room, 1024, 2);
   m.store_pages = measure_store_pages(room, most_pages);
   measure_rows(m, src.get(), std::min<int64_t>(memory, 64 << 20));
+  m.crowded_line_ns = measure_crowded_line(room);
   measure_vectors(m, room);
   m.region_ns = measure_region_ns(guess.region_ns, threads);
   m.origin = "measured";

@@ -60,7 +60,7 @@ Machine zen4() {
   m.streamed_store = {28, 40}, m.streamed_copy = {25, 30};
   m.copy_places = 1, m.copy_ahead = 1024;
   m.far_line_ns = 2.25, m.far_pair_ns = 2.25, m.store_pages = 4096;
-  m.followed_rows = 64, m.prefetched_strip = 1 << 20;
+  m.followed_rows = 64, m.prefetched_strip = 1 << 20, m.crowded_line_ns = 2.8;
   m.vector_ns = 0.71, m.shuffle_ns = 0.7, m.call_ns = 2.8, m.element_ns = 0.32;
   m.region_ns = 600;
   m.clock_ghz = 3.7, m.fma_bytes = 64, m.near_piece_ns = 1, m.far_piece_ns = 4.5, m.near_row_ns = 1,

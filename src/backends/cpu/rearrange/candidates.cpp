@@ -5,6 +5,7 @@
 
 #include "backends/cpu/backend.h"
 #include "backends/cpu/rearrange/blocks/schedule.h"
+#include "backends/cpu/rearrange/buffered/schedule.h"
 #include "backends/cpu/rearrange/nest/schedule.h"
 #include "backends/cpu/rearrange/pins.h"
 #include "backends/cpu/rearrange/repeated/schedule.h"
@@ -69,6 +70,17 @@ Offered bid_tiles(const Setting& setting, const RearrangePlan& plan, double limi
       limit);
 }
 
+Offered bid_buffered(const Setting& setting, const RearrangePlan& plan, double limit) {
+  if (setting.isa == Isa::portable || setting.isa == Isa::neon)
+    return cannot<RearrangeKernel>("this processor has no vectors of a line");
+  if (const double least = least_ns(setting, making_tiles_ns); least > limit)
+    return at_least<RearrangeKernel>(least);
+  return bid_of<BufferedSchedule>(
+      make_buffered_schedule(plan, setting.policy), buffered_ns, make_buffered, making_tiles_ns,
+      "no rows of words that lie together in dst cross columns that do in src", setting, plan,
+      limit);
+}
+
 Offered bid_blocks(const Setting& setting, const RearrangePlan& plan, double limit) {
   if (const double least = least_ns(setting, making_blocks_ns); least > limit)
     return at_least<RearrangeKernel>(least);
@@ -94,8 +106,9 @@ Offered bid_shuffle(const Setting& setting, const RearrangePlan& plan, double li
 Offered bid_repeated(const Setting& setting, const RearrangePlan& plan, double limit);
 
 constexpr Candidate<RearrangeKernel, Setting, RearrangePlan> candidates[] = {
-    {"nest", bid_nest},     {"runs", bid_runs},         {"tiles", bid_tiles},
-    {"blocks", bid_blocks}, {"repeated", bid_repeated}, {"shuffle", bid_shuffle},
+    {"nest", bid_nest},         {"runs", bid_runs},     {"tiles", bid_tiles},
+    {"buffered", bid_buffered}, {"blocks", bid_blocks}, {"repeated", bid_repeated},
+    {"shuffle", bid_shuffle},
 };
 
 struct Best {

@@ -2,6 +2,7 @@
 #include "backends/cpu/rearrange/cost.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "plan/memory_traffic.h"
 
@@ -69,6 +70,18 @@ Walk& Walk::add_rest() {
   return *this;
 }
 
+Walk walk_of_sides(const Sides& sides, int64_t tile_rows, int64_t tile_columns) {
+  Walk walk;
+  walk.add(sides.rows.front(), std::min(sides.rows.front().extent, tile_rows));
+  if (sides.columns.size() == 1)
+    walk.add(sides.columns.front(), std::min(sides.columns.front().extent, tile_columns));
+  else
+    walk.add(sides.columns);
+  walk.add_rest();
+  for (size_t i = 1; i < sides.rows.size(); ++i) walk.add(sides.rows[i]);
+  return walk.add_outer(sides.outer);
+}
+
 bool lies_in_l1(const RearrangePlan& plan, const Machine& machine) {
   const double lines = as_double(1 + ceil_div(plan.atom_bytes, line_bytes)) * line_bytes;
   return 2 * as_double(atom_count(plan)) * lines <= machine.l1_bytes;
@@ -103,6 +116,22 @@ Moved lines_of_walk(const RearrangePlan& plan, const Walk& walk, double held_byt
   const double fetched = source_traffic(box, fetched_bytes);
   return {boxes * source, boxes * fetched, boxes * traffic.written,
           boxes * (traffic.read - source)};
+}
+
+double crowded_ns(const std::vector<Loop>& loops, int64_t Loop::*step, int64_t count,
+                  const Machine& m) {
+  // Lines that are on their way at once: so many as there are sets, each of which would have one.
+  constexpr int64_t all_sets = way_bytes / line_bytes;
+  int64_t sets = 1, left = std::min(count, all_sets);
+  const double lines = as_double(left);
+  for (const Loop& loop : loops) {
+    const int64_t part = std::min(loop.extent, left);
+    const int64_t apart = std::max(std::gcd(loop.*step, way_bytes), line_bytes);
+    sets = std::min(all_sets, sets * std::min(part, way_bytes / apart));
+    left = ceil_div(left, part);
+  }
+  const double in_set = lines / as_double(sets), ways = m.l1_bytes / way_bytes;
+  return in_set <= ways ? 0 : (1 - ways / in_set) * m.crowded_line_ns;
 }
 
 int threads_of(const RearrangePlan& plan, const Policy& policy, int64_t tasks) {

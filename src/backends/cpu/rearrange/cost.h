@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/machine/isa.h"
-#include "backends/cpu/rearrange/schedule.h"
+#include "backends/cpu/rearrange/sides.h"
 
 namespace infini::cpu {
 
@@ -44,6 +44,9 @@ class Walk {
   std::vector<Loop> loops_, rest_;
 };
 
+// Of tiles of so many rows and columns: down the columns of a tile, then to the tiles beside and below it.
+Walk walk_of_sides(const Sides& sides, int64_t tile_rows, int64_t tile_columns);
+
 // Bytes of whole lines that come from where src lies and go to where dst lies.
 struct Moved {
   double read = 0;
@@ -62,6 +65,13 @@ Moved lines_of_walk(const RearrangePlan& plan, const Walk& walk, double held_byt
 inline double task_ns(const Machine& m) { return 2 * m.call_ns; }
 inline double turn_ns(const Machine& m) { return m.call_ns / 2; }
 inline double register_shuffle_ns(const Machine& m) { return m.shuffle_ns / 3; }
+
+// A way of L1: as long as a page, since lines are looked for before their address is translated.
+constexpr int64_t way_bytes = 4 << 10;
+// Of each line, if the first `count` iterations of a side (loops innermost first) move one of their lines in turns: what it
+// waits since more of them have their place in one set of L1 than that holds.
+double crowded_ns(const std::vector<Loop>& loops, int64_t Loop::*step, int64_t count,
+                  const Machine& m);
 
 // What a schedule does.
 struct Effort {

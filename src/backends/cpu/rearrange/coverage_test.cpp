@@ -116,6 +116,8 @@ const Wanted all_wanted[] = {
     {x86, "tiles", "skewed in pairs", Structure::transpose, bytes, W::steps, W::all, 128},
     {x86, "tiles", "skewed in pairs", Structure::transpose, short_words, W::units, W::all, 256},
     {x86, "tiles", "skewed in pairs", Structure::transpose, long_words, W::units, W::all, 64},
+    {x86, "buffered", "cached", Structure::transpose, words},
+    {x86, "buffered", "streamed", Structure::transpose, words, W::lines},
     {all_levels, "blocks", "words", Structure::transpose, words},
     {all_levels, "blocks", "atoms", Structure::transpose, atoms},
     {all_levels, "nest", "plain", Structure::transpose, words},
@@ -175,13 +177,14 @@ NamedPolicy random_policy(harness::Random& random, int64_t bytes, Output output)
   policy.copy_ahead = 1024;
   policy.followed_rows = random.one_in(3) ? 64 : 16;
   policy.prefetched_strip = random.one_in(2) ? 1 << 20 : 2048;
+  policy.buffer_bytes = max_buffer >> random.between(0, 5);
   std::ostringstream name;
   name << policy.threads << " threads, " << policy.bytes_per_thread << " each, streamed from "
        << policy.streamed_bytes << ", strip " << policy.strip << ", chunk " << policy.chunk
        << ", memory " << policy.memory_bytes << (policy.pairs ? ", pairs" : "") << ", piece "
        << policy.piece_bytes << ", tiles " << policy.tile_streamed_bytes << ", places "
        << policy.copy_places << ", followed " << policy.followed_rows << ", prefetched "
-       << policy.prefetched_strip;
+       << policy.prefetched_strip << ", buffer " << policy.buffer_bytes;
   return {name.str(), policy};
 }
 

@@ -31,9 +31,10 @@ struct Policy {
   int64_t tile_streamed_bytes = 0;
   int64_t copy_places = 4, copy_ahead = 256;  // of copies past the cache, see Machine
   int64_t followed_rows = 16, prefetched_strip = 2048;
+  int64_t buffer_bytes = 32 << 10;  // that tiles are put together in, as much as L1 holds
 };
 
-constexpr int64_t max_strip = 1024, max_chunk = 1024;  // of any policy
+constexpr int64_t max_strip = 1024, max_chunk = 1024, max_buffer = 32 << 10;  // of any policy
 
 // The policy that follows from a machine, for so many threads.
 Policy policy_from(const Machine& machine, int threads);

@@ -11,6 +11,7 @@
 
 #include "backends/cpu/machine/isa.h"
 #include "backends/cpu/rearrange/blocks/schedule.h"
+#include "backends/cpu/rearrange/buffered/schedule.h"
 #include "backends/cpu/rearrange/kernel.h"
 #include "backends/cpu/rearrange/nest/schedule.h"
 #include "backends/cpu/rearrange/repeated/schedule.h"
@@ -45,6 +46,12 @@ inline Kernels try_runs(const RearrangePlan& plan, const Policy& policy) {
 inline Kernels try_tiles(const RearrangePlan& plan, const Policy& policy) {
   return made_of(make_tile_schedule(plan, policy), make_tiles, plan, policy);
 }
+inline Kernels try_buffered(const RearrangePlan& plan, const Policy& policy) {
+  if (is_word(plan.atom_bytes) &&
+      panel_kernels(isa(), static_cast<int>(plan.atom_bytes)).buffered == nullptr)
+    return nullptr;
+  return made_of(make_buffered_schedule(plan, policy), make_buffered, plan, policy);
+}
 inline Kernels try_blocks(const RearrangePlan& plan, const Policy& policy) {
   return made_of(make_block_schedule(plan), make_blocks, plan, policy);
 }
@@ -69,7 +76,8 @@ struct NamedMake {
 };
 inline constexpr NamedMake makes[] = {{"repeated", try_repeated}, {"shuffle", try_shuffle},
                                       {"runs", try_runs},         {"blocks", try_blocks},
-                                      {"tiles", try_tiles},       {"nest", try_nest}};
+                                      {"tiles", try_tiles},       {"nest", try_nest},
+                                      {"buffered", try_buffered}};
 
 struct NamedPolicy {
   std::string name;

@@ -75,6 +75,8 @@ struct Panel {
   bool fetches_all;  // streaming: asks for all lines of the next panel
   bool unwritten;    // streaming with a skew: only to be carried, since others write it
   Outflow* outflow;  // packed
+  char* buffer;      // buffered
+  const char* next;  // buffered: next_of_row counts from there
   bool reads_on;     // packed: 16 bytes may be read of every row, though it has fewer columns
   int64_t atom;      // atoms: bytes of each
 
@@ -109,6 +111,8 @@ struct PanelKernels {
   PanelKernel skewed = nullptr;
   PanelKernel skewed_pairs = nullptr;  // the same, two lines of each column together
   TileKernel uniform = nullptr;        // or null
+  // Of several lines of each column, put together in a buffer in L1; see buffered.h. Null where not offered.
+  PanelKernel buffered = nullptr, buffered_streamed = nullptr;
   PanelKernel packed =
       nullptr;  // as cached, of rows that fill no line, too, and lets others flow out
   PanelKernel atoms = nullptr;     // the same of elements that are no words

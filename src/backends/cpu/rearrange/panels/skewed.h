@@ -6,6 +6,7 @@
 // `valid` bytes and not more than the run's own bytes may be written. unit: 1, 2 or 4 divides skew.
 #pragma once
 
+#include "backends/cpu/rearrange/panels/buffered.h"
 #include "backends/cpu/rearrange/panels/packed.h"
 
 namespace infini::cpu {
@@ -130,6 +131,8 @@ PanelKernels skewed_panel_kernels_of() {
   PanelKernels kernels = panel_kernels_of<V, word>();
   kernels.skewed = run_skewed<V, word>;
   kernels.skewed_pairs = run_skewed_pairs<V, word>;
+  kernels.buffered = run_buffered<V, word, false>;
+  kernels.buffered_streamed = run_buffered<V, word, true>;
   kernels.packed = run_packed<V, word>;
   kernels.atoms = run_atoms<V>;
   kernels.begin = begin_run<V>;

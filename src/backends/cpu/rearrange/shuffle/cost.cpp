@@ -20,12 +20,12 @@ Walk walk_of(const ShuffleSchedule& s, const RearrangePlan& plan) {
 // Windows for a vector of what comes from memory that L1 does not have: those of blocks that lie apart, and all of them
 // where blocks are put together from more lines of one set than it holds.
 double misses_of_vector(const ShuffleSchedule& s, const RearrangePlan& plan, const Machine& m) {
-  constexpr int64_t least_apart = 2 << 10, page = 4 << 10;
+  constexpr int64_t least_apart = way_bytes / 2;
   if (!s.streamed) return 0;
   int64_t in_set = 1;
   for (int i = s.level + 1; i < plan.depth; ++i)
-    if (plan.loops[i].src_step % page == 0) in_set *= plan.loops[i].extent;
-  if (static_cast<double>(in_set * page) > m.l1_bytes) return s.program.depth;
+    if (plan.loops[i].src_step % way_bytes == 0) in_set *= plan.loops[i].extent;
+  if (static_cast<double>(in_set * way_bytes) > m.l1_bytes) return s.program.depth;
   if (magnitude(s.along.src_step) < least_apart) return 0;
   return std::min<double>(s.program.depth, static_cast<double>(s.program.width) /
                                                static_cast<double>(s.along.dst_step));

@@ -8,20 +8,6 @@
 namespace infini::cpu {
 namespace {
 
-// A panel of rows down each strip, then the next ones.
-Walk walk_of(const TileSchedule& s) {
-  Walk walk;
-  walk.add(s.rows.front(), std::min(s.rows.front().extent, s.panel_rows()));
-  if (s.columns.size() == 1)
-    walk.add(s.columns.front(), std::min(s.columns.front().extent, s.strip));
-  else
-    walk.add(s.columns);
-  walk.add_rest();
-  for (size_t i = 1; i < s.rows.size(); ++i) walk.add(s.rows[i]);
-  walk.add_outer(s.outer);
-  return walk;
-}
-
 // Blocks of lanes that a tile has, by how they are moved.
 struct Blocks {
   double panels = 0, whole = 0, edges = 0;
@@ -44,6 +30,16 @@ Blocks blocks_of(const TileSchedule& s, bool overlap) {
   return blocks;
 }
 
+// Lines that wait for each other where they are not read into tiles and stored past the caches.
+double waits_ns(const TileSchedule& s, const Moved& moved, const Machine& m) {
+  const bool streamed = s.store == TileSchedule::Store::streamed;
+  if (moved.read == 0) return 0;
+  const double reads = moved.read / line_bytes, writes = moved.written / line_bytes;
+  const bool straight = !streamed || (s.depth == 1 && !s.staged);
+  return (straight ? reads * crowded_ns(s.rows, &Loop::src_step, line_bytes / s.word, m) : 0) +
+         (streamed ? 0 : writes * crowded_ns(s.columns, &Loop::dst_step, s.strip, m));
+}
+
 }  // namespace
 
 double tiles_ns(const TileSchedule& s, const RearrangePlan& plan, const Setting& setting) {
@@ -53,7 +49,7 @@ double tiles_ns(const TileSchedule& s, const RearrangePlan& plan, const Setting&
   effort.threads = threads_of(plan, setting.policy, s.outer_count * s.strips() * s.panels());
   effort.streamed = s.store == TileSchedule::Store::streamed;
   if (effort.streamed || !lies_in_l1(plan, m))
-    effort.moved = lines_of_walk(plan, walk_of(s), m.l2_bytes / 2);
+    effort.moved = lines_of_walk(plan, walk_of_sides(s, s.panel_rows(), s.strip), m.l2_bytes / 2);
   if (effort.streamed) {  // what is left of a line waits for the next panel: only runs have ends
     const auto runs = static_cast<double>(s.outer_count * s.column_count * s.chunks());
     effort.moved.parts = s.aligned() ? 0 : runs * line_bytes;
@@ -67,7 +63,8 @@ double tiles_ns(const TileSchedule& s, const RearrangePlan& plan, const Setting&
   const double block = columns * (m.vector_ns + steps * register_shuffle_ns(m));
   const double panel = (uniform ? 1 : rows) * turn_ns(m);  // where each row lies
   // Edges are loaded and stored by masks, which takes twice as long.
-  effort.instructions_ns = blocks.panels * panel + (blocks.whole + 2 * blocks.edges) * block;
+  effort.instructions_ns = blocks.panels * panel + (blocks.whole + 2 * blocks.edges) * block +
+                           waits_ns(s, effort.moved, m);
   return nanoseconds_of(effort, plan, m);
 }
 

@@ -2,7 +2,6 @@
 #include "backends/cpu/rearrange/tiles/schedule.h"
 
 #include <algorithm>
-#include <numeric>
 #include <sstream>
 
 #include "backends/cpu/rearrange/panels/kernels.h"
@@ -19,62 +18,12 @@ constexpr int64_t short_column_bytes = 256, short_row_bytes = 256;
 constexpr int64_t page_bytes = 4096, small_bytes = 24 << 10;
 // Rows so far apart, or multiples of it, compete for the same sets of L2, which has few more than 16 ways.
 constexpr int64_t competing_step = 64 << 10, competing_rows = 32;
-constexpr int few_threads = 4;
-
-// Collects loops into the two sides; what remains becomes the outer nest.
-class Collector {
- public:
-  Collector(const RearrangePlan& plan, TileSchedule& schedule)
-      : loops_(plan.loops, plan.loops + plan.depth), schedule_(schedule) {}
-
-  bool grow_rows() {
-    return take(
-        [&](const Loop& loop) { return loop.dst_step == schedule_.row_count * schedule_.word; },
-        schedule_.rows, schedule_.row_count);
-  }
-  bool grow_columns() {
-    const bool grown = take(
-        [&](const Loop& loop) {
-          return magnitude(loop.src_step) == schedule_.column_count * schedule_.word;
-        },
-        schedule_.columns, schedule_.column_count);
-    if (grown) make_src_ascending(schedule_.columns.back());
-    return grown;
-  }
-  void leave_rest() {
-    schedule_.outer = loops_;
-    for (const Loop& loop : loops_) schedule_.outer_count *= loop.extent;
-  }
-
- private:
-  template <class Fits>
-  bool take(Fits fits, std::vector<Loop>& side, int64_t& count) {
-    const auto found = std::find_if(loops_.begin(), loops_.end(), fits);
-    if (found == loops_.end()) return false;
-    side.push_back(*found);
-    count *= found->extent;
-    loops_.erase(found);
-    return true;
-  }
-  // Walking a reversed run from its other end makes it an ascending one.
-  void make_src_ascending(Loop& loop) {
-    if (loop.src_step >= 0) return;
-    schedule_.dst_offset += (loop.extent - 1) * loop.dst_step;
-    schedule_.src_offset += (loop.extent - 1) * loop.src_step;
-    loop.dst_step = -loop.dst_step;
-    loop.src_step = -loop.src_step;
-  }
-
-  std::vector<Loop> loops_;
-  TileSchedule& schedule_;
-};
 
 // In the cache a tile is better small on both sides, best of all one loop by one loop: in L1 even where
 // its rows of src are single lines.
 bool collect(const RearrangePlan& plan, TileSchedule& schedule, bool cached) {
-  const int64_t bytes = moved_bytes(plan);
+  const int64_t bytes = moved_bytes(plan), word = plan.atom_bytes;
   Collector collector(plan, schedule);
-  const int64_t word = schedule.word;
   if (!collector.grow_rows() || !collector.grow_columns()) return false;
   const bool simple =
       cached && schedule.row_count * word >= line_bytes &&
@@ -93,13 +42,6 @@ bool collect(const RearrangePlan& plan, TileSchedule& schedule, bool cached) {
   return true;
 }
 
-int64_t dst_alignment(const TileSchedule& schedule) {
-  int64_t alignment = line_bytes;
-  for (const auto* loops : {&schedule.columns, &schedule.outer})
-    for (const Loop& loop : *loops) alignment = std::gcd(alignment, loop.dst_step);
-  return alignment;
-}
-
 TileSchedule::Store choose_store(const TileSchedule& schedule, bool cached) {
   using Store = TileSchedule::Store;
   const int64_t run = schedule.row_count * schedule.word;
@@ -107,12 +49,6 @@ TileSchedule::Store choose_store(const TileSchedule& schedule, bool cached) {
   if (schedule.aligned() && run % line_bytes == 0) return Store::streamed;
   // Short runs would be mostly ends, and of some columns no whole lines can be put together.
   return run >= enough_row_bytes && schedule.can_skew() ? Store::streamed : Store::cached;
-}
-
-// As few parts as the limit allows, of equal size in whole units.
-int64_t even_part(int64_t count, int64_t limit, int64_t unit) {
-  const int64_t parts = ceil_div(count, limit);
-  return std::min({round_up(ceil_div(count, parts), unit), limit, count});
 }
 
 // Columns of a strip: as many dst pages as the TLB can hold. In the cache, threads that write to the same lines wait for
@@ -193,31 +129,14 @@ int choose_depth(const TileSchedule& schedule, int64_t bytes, const Policy& poli
   return near && compete(schedule.rows.front()) ? 1 : 2;
 }
 
-// Lines that are written far apart compete for few sets of the caches, the more of them the more threads there are; and where
-// pairs of lines go past the caches fast, they do so earlier.
-bool tiles_beyond_caches(const RearrangePlan& plan, const Policy& policy) {
-  Policy nearer = policy;
-  if (policy.tile_streamed_bytes != 0) {
-    nearer.streamed_bytes = policy.tile_streamed_bytes;
-    return beyond_caches(plan, nearer);
-  }
-  if (policy.pairs)
-    nearer.streamed_bytes /= threads_for(moved_bytes(plan), policy) > few_threads ? 4 : 2;
-  return beyond_caches(plan, nearer);
-}
-
 }  // namespace
 
 std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy) {
   if (!is_word(plan.atom_bytes) || plan.depth < 2) return std::nullopt;
   TileSchedule schedule;
-  schedule.word = plan.atom_bytes;
-  schedule.dst_offset = plan.dst_offset;
-  schedule.src_offset = plan.src_offset;
   const int64_t bytes = moved_bytes(plan);
-  const bool cached = !tiles_beyond_caches(plan, policy);
+  const bool cached = !columns_beyond_caches(plan, policy);
   if (!collect(plan, schedule, cached)) return std::nullopt;
-  schedule.alignment = dst_alignment(schedule);
   schedule.store = choose_store(schedule, cached);
   schedule.strip = choose_strip(schedule, threads_for(bytes, policy), policy);
   schedule.staged = choose_staged(schedule, policy);
@@ -232,9 +151,7 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
 std::string to_string(const TileSchedule& schedule) {
   std::ostringstream text;
   const char* stores[] = {"cached", "streamed"};
-  print_loops(text, "outer  ", schedule.outer);
-  print_loops(text, "rows   ", schedule.rows);
-  print_loops(text, "columns", schedule.columns);
+  print_sides(text, schedule);
   text << schedule.tasks() << " tasks of " << schedule.chunk << " rows x " << schedule.strip
        << " columns of " << schedule.word << " bytes, " << stores[static_cast<int>(schedule.store)]
        << (schedule.aligned() ? ", whole lines" : "") << (schedule.depth == 2 ? ", in pairs" : "");
