@@ -144,6 +144,8 @@ std::optional<StagedSchedule> make_staged_schedule(const RearrangePlan& whole,
   s.boxes = make_fast_divisor(static_cast<uint32_t>(boxes));
   s.loads = make_fast_divisor(s.box_bytes / static_cast<uint32_t>(s.load_unit));
   s.stores = make_fast_divisor(s.box_bytes / static_cast<uint32_t>(s.store_unit));
+  s.load_lanes = make_fast_divisor(std::min<uint32_t>(s.loads.divisor, piece_threads));
+  s.store_lanes = make_fast_divisor(std::min<uint32_t>(s.stores.divisor, piece_threads));
   s.dst_offset = plan.dst_offset;
   s.src_offset = plan.src_offset;
   return s;

@@ -144,25 +144,52 @@ TEST(PieceSchedule, BlocksFindTheirCopies) {
 }
 
 // What the staged kernel's threads do: every byte of a box is loaded once, and stored once from where it was loaded.
-Moves walk_staged(const RearrangePlan& plan, const StagedSchedule& s, uint32_t pieces) {
-  Moves moves(plan, pieces);
-  const auto element = static_cast<uint32_t>(s.element);
-  for (uint32_t box = 0; box < pieces * s.boxes.divisor; ++box) {
-    const BoxPlace at = place_box(s, box);
-    std::vector<int64_t> image(s.box_bytes, -1);  // where each byte came from
-    for (uint32_t i = 0; i < s.loads.divisor; ++i) {
-      const StagedPlace place = place_staged(s.load, s.load_depth, i);
-      for (int b = 0; b < s.load_unit; ++b)
-        image.at(static_cast<size_t>(place.image + b)) = at.src + place.step + b;
+struct StagedBlock {
+  const StagedSchedule& s;
+  uint32_t first, boxes;
+  std::vector<std::vector<int64_t>> images;  // of each box, where each byte came from
+
+  // Calls body(unit, box) for all that the threads of a block do.
+  template <class Body>
+  void walk(const FastDivisor& lanes, uint32_t units, const Body& body) const {
+    for (uint32_t thread = 0; thread < piece_threads; ++thread) {
+      const BoxThread at = thread_of_box(lanes, thread);
+      for (uint32_t unit = at.unit; unit < units; unit += lanes.divisor)
+        for (uint32_t box = at.box; box < boxes; box += at.together) body(unit, box);
     }
-    EXPECT_EQ(0, std::count(image.begin(), image.end(), -1));
-    for (uint32_t i = 0; i < s.stores.divisor; ++i) {
-      const StagedPlace place = place_staged(s.store, s.store_depth, i);
+  }
+  void load() {
+    images.assign(boxes, std::vector<int64_t>(s.box_bytes, -1));
+    walk(s.load_lanes, s.loads.divisor, [&](uint32_t unit, uint32_t box) {
+      const StagedPlace place = place_staged(s.load, s.load_depth, unit);
+      for (int b = 0; b < s.load_unit; ++b) {
+        int64_t& byte = images[box].at(static_cast<size_t>(place.image + b));
+        EXPECT_EQ(byte, -1) << "loaded twice";
+        byte = place_box(s, first + box).src + place.step + b;
+      }
+    });
+    for (const auto& image : images) EXPECT_EQ(0, std::count(image.begin(), image.end(), -1));
+  }
+  void store(Moves& moves) const {
+    const auto element = static_cast<uint32_t>(s.element);
+    walk(s.store_lanes, s.stores.divisor, [&](uint32_t unit, uint32_t box) {
+      const StagedPlace place = place_staged(s.store, s.store_depth, unit);
+      const BoxPlace at = place_box(s, first + box);
       for (uint32_t b = 0; b < static_cast<uint32_t>(s.store_unit); ++b) {
         const int64_t from = place.image + b / element * s.element_image + b % element;
-        moves.add(at.piece, at.dst + place.step + b, image.at(static_cast<size_t>(from)));
+        moves.add(at.piece, at.dst + place.step + b, images[box].at(static_cast<size_t>(from)));
       }
-    }
+    });
+  }
+};
+
+Moves walk_staged(const RearrangePlan& plan, const StagedSchedule& s, uint32_t pieces) {
+  Moves moves(plan, pieces);
+  const uint32_t all = pieces * s.boxes.divisor;
+  for (uint32_t first = 0; first < all; first += s.boxes_per_block) {
+    StagedBlock block{s, first, std::min(all - first, s.boxes_per_block), {}};
+    block.load();
+    block.store(moves);
   }
   return moves;
 }

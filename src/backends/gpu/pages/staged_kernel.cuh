@@ -21,12 +21,17 @@ __device__ inline void load_unit(unsigned char* to, const char* from, int unit) 
 template <int element>
 __device__ void store_unit(char* to, const unsigned char* image, int32_t step, int unit) {
   Vector value;
+  if (unit == vector_bytes) {
+#pragma unroll
+    for (int k = 0; k < vector_bytes / element; ++k)
+      value.put<element>(k, load_word<element>(image + k * step));
+    return store_vector(to, value);
+  }
   const int count = unit / element;
 #pragma unroll
   for (int k = 0; k < vector_bytes / element; ++k)
     value.put<element>(k, k < count ? load_word<element>(image + k * step) : Word<element>{});
   switch (unit) {
-    case 16: return store_vector(to, value);
     case 8: return store_word<8>(to, value.template get<8>(0));
     case 4: return store_word<4>(to, value.template get<4>(0));
     default: return store_word<2>(to, value.template get<2>(0));
@@ -49,22 +54,25 @@ __global__ void __launch_bounds__(piece_threads, resident_blocks(6, piece_thread
     table[box] = ends.dst == nullptr ? ends : PieceEnds{ends.dst + at.dst, ends.src + at.src};
   }
   __syncthreads();
+  const BoxThread loads = thread_of_box(s.load_lanes, threadIdx.x);
+  for (uint32_t unit = loads.unit; unit < s.loads.divisor; unit += s.load_lanes.divisor) {
+    const StagedPlace place = place_staged(s.load, s.load_depth, unit);
 #pragma unroll 4
-  for (uint32_t i = threadIdx.x; i < boxes * s.loads.divisor; i += piece_threads) {
-    const uint32_t box = divide(i, s.loads);
-    const StagedPlace place = place_staged(s.load, s.load_depth, i - box * s.loads.divisor);
-    if (table[box].dst != nullptr)
-      load_unit(images + box * s.box_bytes + place.image, table[box].src + place.step, s.load_unit);
+    for (uint32_t box = loads.box; box < boxes; box += loads.together)
+      if (table[box].dst != nullptr)
+        load_unit(images + box * s.box_bytes + place.image, table[box].src + place.step,
+                  s.load_unit);
   }
   stage_wait();
   __syncthreads();
-#pragma unroll 4
-  for (uint32_t i = threadIdx.x; i < boxes * s.stores.divisor; i += piece_threads) {
-    const uint32_t box = divide(i, s.stores);
-    const StagedPlace place = place_staged(s.store, s.store_depth, i - box * s.stores.divisor);
-    if (table[box].dst != nullptr)
-      store_unit<element>(table[box].dst + place.step, images + box * s.box_bytes + place.image,
-                          s.element_image, s.store_unit);
+  const BoxThread stores = thread_of_box(s.store_lanes, threadIdx.x);
+  for (uint32_t unit = stores.unit; unit < s.stores.divisor; unit += s.store_lanes.divisor) {
+    const StagedPlace place = place_staged(s.store, s.store_depth, unit);
+#pragma unroll 2
+    for (uint32_t box = stores.box; box < boxes; box += stores.together)
+      if (table[box].dst != nullptr)
+        store_unit<element>(table[box].dst + place.step, images + box * s.box_bytes + place.image,
+                            s.element_image, s.store_unit);
   }
 }
 

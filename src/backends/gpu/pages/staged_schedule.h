@@ -27,7 +27,9 @@ struct StagedSchedule {
   uint32_t boxes_per_block, box_bytes;
   FastDivisor boxes;          // of a piece
   FastDivisor loads, stores;  // units of a box
-  int32_t element_image;      // from element to element of a stored unit
+  // Threads that share a box; the others are at other boxes. What a thread finds out of a unit serves it in all of them.
+  FastDivisor load_lanes, store_lanes;
+  int32_t element_image;  // from element to element of a stored unit
   int64_t dst_offset, src_offset;
   StagedLoop load[max_staged_loops], store[max_staged_loops];  // fastest first
   PieceLoop outer[max_staged_loops];
@@ -51,6 +53,17 @@ constexpr BoxPlace place_box(const StagedSchedule& s, uint32_t box) {
     place.src += digit * s.outer[i].src_step;
   }
   return place;
+}
+
+// The unit and the box that a thread begins with. It goes on by the lanes' number of units, and by `together` boxes.
+struct BoxThread {
+  uint32_t unit, box, together;
+};
+
+constexpr BoxThread thread_of_box(const FastDivisor& lanes, uint32_t thread) {
+  constexpr uint32_t none = UINT32_MAX;  // where lanes do not divide the block's threads
+  const uint32_t box = divide(thread, lanes), together = divide(piece_threads, lanes);
+  return {box < together ? thread - box * lanes.divisor : none, box, together};
 }
 
 struct StagedPlace {
