@@ -326,6 +326,10 @@ void run_product(Device& device, const ProductPlan& plan, const ProductOperands&
     run->give_up();
     if (settings.agree) (void)after.reach(false);
     fail(error.status(), error.what(), "; c is incomplete");
+  } catch (...) {
+    run->give_up();
+    if (settings.agree) (void)after.reach(false);
+    throw;
   }
   if (settings.agree && !after.reach(true))
     fail(INFINI_STATUS_INTERNAL_ERROR, after.why(), "; c may be incomplete on any rank");
