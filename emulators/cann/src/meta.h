@@ -53,6 +53,7 @@ struct Executor {
 struct Meta {
   std::map<uint64_t, Tensor> tensors;
   std::map<uint64_t, std::vector<int64_t>> arrays;
+  std::map<uint64_t, double> scalars;
   std::map<uint64_t, Executor> executors;
 };
 Meta& meta();

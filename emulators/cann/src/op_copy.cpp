@@ -48,26 +48,6 @@ bool has_gaps(SourcePath path) {
          path != SourcePath::broadcast;
 }
 
-// Marks the destination's bytes and looks whether the source reads one. Only asked when the ranges
-// meet.
-bool share_bytes(const Tensor& dst, const Tensor& src) {
-  uint64_t low = std::min(dst.first_byte(), src.first_byte());
-  uint64_t high = std::max(dst.first_byte() + dst.span(), src.first_byte() + src.span());
-  if (dst.first_byte() >= src.first_byte() + src.span() ||
-      src.first_byte() >= dst.first_byte() + dst.span())
-    return false;
-  if (dst.dtype != src.dtype) return true;
-  size_t element = dst.size_of_element();
-  std::vector<unsigned char> marks(high - low, 0), written(element, 1);
-  std::vector<int64_t> still(dst.dims.size(), 0), none(src.dims.size(), 0);
-  strided_copy(marks.data() + (dst.first_byte() - low), dst.strides, written.data(), still,
-               dst.dims, element);
-  std::vector<unsigned char> read(static_cast<size_t>(src.count()) * element);
-  strided_copy(read.data(), dense_strides(src.dims), marks.data() + (src.first_byte() - low),
-               src.strides, src.dims, element);
-  return std::find(read.begin(), read.end(), 1) != read.end();
-}
-
 struct CopyWork {
   Tensor dst, src;
   std::vector<int64_t> flipped;  // dimensions of src
@@ -177,6 +157,26 @@ int first_phase(Call& call, const char* op, const aclTensor* dst_handle,
 }
 
 }  // namespace
+
+// Marks the destination's bytes and looks whether the source reads one.
+bool share_bytes(const Tensor& dst, const Tensor& src) {
+  uint64_t low = std::min(dst.first_byte(), src.first_byte());
+  uint64_t high = std::max(dst.first_byte() + dst.span(), src.first_byte() + src.span());
+  if (dst.first_byte() >= src.first_byte() + src.span() ||
+      src.first_byte() >= dst.first_byte() + dst.span())
+    return false;
+  if (dst.dtype != src.dtype) return true;
+  size_t element = dst.size_of_element();
+  std::vector<unsigned char> marks(high - low, 0), written(element, 1);
+  std::vector<int64_t> still(dst.dims.size(), 0), none(src.dims.size(), 0);
+  strided_copy(marks.data() + (dst.first_byte() - low), dst.strides, written.data(), still,
+               dst.dims, element);
+  std::vector<unsigned char> read(static_cast<size_t>(src.count()) * element);
+  strided_copy(read.data(), dense_strides(src.dims), marks.data() + (src.first_byte() - low),
+               src.strides, src.dims, element);
+  return std::find(read.begin(), read.end(), 1) != read.end();
+}
+
 }  // namespace cann_emulator
 
 using namespace cann_emulator;

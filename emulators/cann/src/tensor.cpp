@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "meta.h"
+#include "value.h"
 
 namespace cann_emulator {
 
@@ -202,6 +203,22 @@ aclnnStatus aclDestroyIntArray(const aclIntArray* array) {
   return answer("aclDestroyIntArray", ACLNN_ERR_INNER, [&](Call& call) -> int {
     if (!array || meta().arrays.erase(address_of(array))) return ACLNN_SUCCESS;
     return call.broken(Rule::live_handle, ACLNN_ERR_PARAM_INVALID, "no such array");
+  });
+}
+
+aclScalar* aclCreateScalar(void* value, aclDataType dtype) {
+  return answer("aclCreateScalar", static_cast<aclScalar*>(nullptr), [&](Call& call) -> aclScalar* {
+    if (!value || !size_of(dtype) || call.must_fail()) return nullptr;
+    uint64_t handle = call.s.next_handle++;
+    meta().scalars[handle] = load_value(static_cast<const unsigned char*>(value), dtype).real();
+    return handle_of<aclScalar*>(handle);
+  });
+}
+
+aclnnStatus aclDestroyScalar(const aclScalar* scalar) {
+  return answer("aclDestroyScalar", ACLNN_ERR_INNER, [&](Call& call) -> int {
+    if (!scalar || meta().scalars.erase(address_of(scalar))) return ACLNN_SUCCESS;
+    return call.broken(Rule::live_handle, ACLNN_ERR_PARAM_INVALID, "no such scalar");
   });
 }
 

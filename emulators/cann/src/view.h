@@ -25,4 +25,7 @@ void strided_copy(unsigned char* dst, const std::vector<int64_t>& dst_strides,
                   const std::vector<int64_t>& dims, size_t element);
 std::vector<int64_t> dense_strides(const std::vector<int64_t>& dims);
 
+// Whether a byte of dst is one of src; of two types, whether their ranges meet.
+bool share_bytes(const Tensor& dst, const Tensor& src);
+
 }  // namespace cann_emulator

@@ -2,6 +2,7 @@
 #include "contract/backend.h"
 
 #include "backends/ascend/device.h"
+#include "backends/ascend/functions/functions.h"
 #include "backends/ascend/gemm.h"
 #include "backends/ascend/rearrange.h"
 
@@ -13,7 +14,7 @@ constinit const Backend backend{
     .kind = INFINI_DEVICE_ASCEND,
     .device_count = device_count,
     .open = [](int id) -> std::unique_ptr<infini::Device> { return std::make_unique<Device>(id); },
-    .kernels = {.rearrange = make_rearrange, .gemm = make_gemm},
+    .kernels = {.rearrange = make_rearrange, .gemm = make_gemm, .operators = make_operator},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@ extern "C" {
 typedef struct aclOpExecutor aclOpExecutor;
 typedef struct aclTensor aclTensor;
 typedef struct aclIntArray aclIntArray;
+typedef struct aclScalar aclScalar;
 typedef int32_t aclnnStatus;
 
 static const int ACLNN_SUCCESS = 0;
