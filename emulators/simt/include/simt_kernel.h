@@ -46,6 +46,9 @@ SIMT_EXPORT void simtStageVector(void* shared, const void* global);
 SIMT_EXPORT void simtStageWait();
 // *p = max(*p, value), atomically: of any number of threads and streams.
 SIMT_EXPORT void simtAtomicMax(uint32_t* p, uint32_t value);
+// *p += value, atomically; returns what was there.
+SIMT_EXPORT uint32_t simtAtomicAdd(uint32_t* p, uint32_t value);
+SIMT_EXPORT uint64_t simtAtomicAddWide(uint64_t* p, uint64_t value);
 SIMT_EXPORT void simtWaitForPredecessor();
 SIMT_EXPORT void simtRegisterKernel(const void* kernel, const SimtParameters* parameters);
 }

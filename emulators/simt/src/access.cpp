@@ -147,9 +147,12 @@ bool use_word(SharedWord& word, size_t first, size_t count, uint16_t id, bool wr
 }  // namespace
 
 void check_shared(uint8_t* p, size_t size, bool write) {
+  check_shared(p, size, write, static_cast<uint16_t>(engine.running->thread));
+}
+
+void check_shared(uint8_t* p, size_t size, bool write, uint16_t id) {
   Engine& e = engine;
   const int thread = engine.running->thread;
-  const auto id = static_cast<uint16_t>(thread);
   if (static_cast<size_t>(p - e.shared) + size > e.launch->shared_bytes)
     refuse(SIMT_EMU_BOUNDS, simtErrorIllegalAddress, reinterpret_cast<Address>(p), size, write,
            "outside the block's shared memory");
@@ -200,9 +203,33 @@ void check_aligned(const void* p, size_t alignment) {
 
 using namespace simt;
 
-// Threads that do nothing else to these bytes do not race: the access is not logged.
-void simtAtomicMax(uint32_t* p, uint32_t value) {
+namespace {
+
+// Threads that do nothing else to these bytes do not race: in global memory the access is not logged, in shared memory all
+// of them count as one thread.
+template <class T>
+void check_atomic(T* p) {
   check_aligned(p, sizeof *p);
-  check_place(reinterpret_cast<Address>(p), sizeof *p, true);
+  auto* const place = reinterpret_cast<uint8_t*>(p);
+  if (static_cast<size_t>(place - engine.shared) < 2 * most_shared)
+    check_shared(place, sizeof *p, true, atomic_threads);
+  else
+    check_place(reinterpret_cast<Address>(p), sizeof *p, true);
+}
+
+template <class T>
+T add_atomically(T* p, T value) {
+  check_atomic(p);
+  const T before = *p;
+  *p = before + value;
+  return before;
+}
+
+}  // namespace
+
+void simtAtomicMax(uint32_t* p, uint32_t value) {
+  check_atomic(p);
   if (*p < value) *p = value;
 }
+uint32_t simtAtomicAdd(uint32_t* p, uint32_t value) { return add_atomically(p, value); }
+uint64_t simtAtomicAddWide(uint64_t* p, uint64_t value) { return add_atomically(p, value); }

@@ -43,6 +43,7 @@ struct SharedUse {
   uint16_t writer = 0, reader = 0;
 };
 constexpr uint16_t many_readers = 0xffff;
+constexpr uint16_t atomic_threads = 0xfffe;  // all that use a place by atomic operations
 
 // Four bytes of shared memory: used as a whole, as nearly always, or one by one.
 struct SharedWord {
@@ -120,6 +121,7 @@ inline void check_access(const void* pointer, size_t size, bool write) {
 }
 void check_aligned(const void* p, size_t alignment);
 void check_shared(uint8_t* p, size_t size, bool write);
+void check_shared(uint8_t* p, size_t size, bool write, uint16_t id);  // as this one
 void check_races();  // of the whole kernel
 
 // staging.cpp

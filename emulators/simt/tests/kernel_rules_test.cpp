@@ -63,6 +63,13 @@ TEST_F(KernelRules, ThreadsMayShareAWordButNotAByte) {
   EXPECT_EQ(0, simt_emu_violations()) << simt_emu_violation(0);
   expect_recorded(Misuse::byte_of_a_word, SIMT_EMU_SHARED_RACE);
 }
+TEST_F(KernelRules, AtomicAdditionsDoNotRaceButReadingTheirSumDoes) {
+  NEEDS_HOOKS;
+  EXPECT_EQ(simtSuccess, run(Misuse::atomic_additions, y_, x_));
+  EXPECT_EQ(0, simt_emu_violations()) << simt_emu_violation(0);
+  EXPECT_EQ(static_cast<float>(misuse_threads), first_of(y_));
+  expect_recorded(Misuse::no_barrier_after_additions, SIMT_EMU_SHARED_RACE);
+}
 TEST_F(KernelRules, StagedBytesOfAnotherThreadNeedABarrierAfterTheWait) {
   NEEDS_HOOKS;
   EXPECT_EQ(simtSuccess, run(Misuse::no_barrier_after_wait, y_, x_));

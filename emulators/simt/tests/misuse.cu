@@ -38,6 +38,16 @@ __device__ void write_bytes_read_words(float* y, bool barrier) {
   if (threadIdx.x % 4 == 0) y[threadIdx.x] += staged_floats()[threadIdx.x / 4];
 }
 
+// All add to one word; beyond a barrier, unless it is left out, each reads it.
+__device__ void add_together(float* y, bool barrier) {
+  auto* sum = static_cast<uint32_t*>(simtSharedMemory());
+  if (threadIdx.x == 0) *sum = 0;
+  __syncthreads();
+  simtAtomicAdd(sum, 1);
+  if (barrier) __syncthreads();
+  y[threadIdx.x] = static_cast<float>(*sum);
+}
+
 __global__ void misuse(Misuse which, bool waits, float* all_y, const float* all_x) {
   if (waits) simtWaitForPredecessor();
   float* y = all_y + blockIdx.x * blockDim.x;
@@ -50,6 +60,9 @@ __global__ void misuse(Misuse which, bool waits, float* all_y, const float* all_
     case Misuse::no_barrier_after_wait: return reverse(y, x, which);
     case Misuse::shared_words:
     case Misuse::byte_of_a_word: return write_bytes_read_words(y, which == Misuse::shared_words);
+    case Misuse::atomic_additions:
+    case Misuse::no_barrier_after_additions:
+      return add_together(y, which == Misuse::atomic_additions);
     case Misuse::no_barrier: return reverse_by_words(y, x, false);
     case Misuse::pending_at_exit: return stage(staged_floats(), x);
     case Misuse::divergent_barrier:

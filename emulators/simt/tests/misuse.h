@@ -6,6 +6,8 @@
 enum class Misuse : int {
   none,          // reverses the numbers of each block through shared memory, properly
   shared_words,  // as proper: threads use bytes of the same words, and read again what they write
+  atomic_additions,  // as proper: all threads add to one word
+  no_barrier_after_additions,
   no_barrier,
   byte_of_a_word,
   no_stage_wait,

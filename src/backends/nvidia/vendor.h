@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include "backends/gpu/model/device_model.h"
+#include "base/float_formats.h"
 
 #define VENDOR(name) cuda##name
 
@@ -162,6 +163,61 @@ __device__ inline float f32_from_half(uint16_t bits) {
   return value;
 }
 
+// Two numbers as f16 or bf16, rounded to nearest even, `low` in the lower half. By one instruction since sm_80, which makes
+// every NaN the same one.
+__device__ inline uint32_t halves_from_f32(float low, float high) {
+#if __CUDA_ARCH__ >= 800
+  uint32_t both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  return both;
+#else
+  uint16_t first, second;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(first) : "f"(low));
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(second) : "f"(high));
+  return first | uint32_t{second} << 16;
+#endif
+}
+__device__ inline uint32_t bfloats_from_f32(float low, float high) {
+#if __CUDA_ARCH__ >= 800
+  uint32_t both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  return both;
+#else
+  return bf16_from_f32(low) | uint32_t{bf16_from_f32(high)} << 16;
+#endif
+}
+
+// 2^x, off by at most 2^-22 of itself, and 1 / x, by 2^-23; what would be denormal is 0.
+__device__ inline float near_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ inline float near_inverse(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// NaN where one of them is.
+__device__ inline float larger_or_nan(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  float y;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+#else
+  return a != a || a > b ? a : b;
+#endif
+}
+
+// So many neighbouring threads read one another's values without shared memory: from_lane() gives that of the thread whose
+// number differs by the bit. All of them call it.
+inline constexpr unsigned joining_lanes = 32;
+template <class T>
+__device__ T from_lane(T value, unsigned bit) {
+  return __shfl_xor_sync(~0u, value, static_cast<int>(bit));
+}
+
 // Byte i of the result is the byte of high:low that hexadecimal digit i of `selector` names.
 __device__ inline uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector) {
   return __byte_perm(low, high, selector);
@@ -169,6 +225,11 @@ __device__ inline uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t s
 
 // Makes *p at least `value`, whoever else does.
 __device__ inline void raise_to(uint32_t* p, uint32_t value) { atomicMax(p, value); }
+// Adds to *p, whoever else does; returns what was there.
+__device__ inline uint32_t add_to(uint32_t* p, uint32_t value) { return atomicAdd(p, value); }
+__device__ inline uint64_t add_to(uint64_t* p, uint64_t value) {
+  return atomicAdd(reinterpret_cast<unsigned long long*>(p), value);
+}
 
 __device__ inline void stage_wait() {
 #if __CUDA_ARCH__ >= 800

@@ -39,8 +39,19 @@ __device__ inline float widened(Bfloat x) { return f32_from_bf16(x.bits); }
 __device__ inline float widened(float x) { return x; }
 __device__ inline double widened(double x) { return x; }
 
-__device__ inline void round_to(Half& x, float value) { x.bits = f16_from_f32(value); }
-__device__ inline void round_to(Bfloat& x, float value) { x.bits = bf16_from_f32(value); }
+// Two at once, the first in the lower half.
+__device__ inline uint32_t rounded_pair(Half, float first, float second) {
+  return halves_from_f32(first, second);
+}
+__device__ inline uint32_t rounded_pair(Bfloat, float first, float second) {
+  return bfloats_from_f32(first, second);
+}
+__device__ inline void round_to(Half& x, float value) {
+  x.bits = static_cast<uint16_t>(halves_from_f32(value, 0));
+}
+__device__ inline void round_to(Bfloat& x, float value) {
+  x.bits = static_cast<uint16_t>(bfloats_from_f32(value, 0));
+}
 __device__ inline void round_to(float& x, float value) { x = value; }
 __device__ inline void round_to(double& x, double value) { x = value; }
 

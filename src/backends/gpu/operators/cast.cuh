@@ -1,7 +1,7 @@
 // Cast: what is read becomes a double or an integer, both exact, and is rounded once from there.
 #pragma once
 
-#include "backends/gpu/operators/kernels.cuh"
+#include "backends/gpu/operators/packs.cuh"
 
 namespace infini::gpu {
 
@@ -111,10 +111,10 @@ __global__ void __launch_bounds__(operator_threads)
     uint32_t index;
     const auto place = place_operator_row<2>(nest, base, row, index);
     const auto x = load_pack<From, count>(place.at[1], nest.row_steps[1], first);
-    Pack<To, count> y;
+    Numbers<To, count> y;
 #pragma unroll
-    for (int i = 0; i < count; ++i) round_to(y.v[i], static_cast<float>(widened(x.v[i])));
-    store_pack(place.at[0], nest.row_steps[0], first, y);
+    for (int i = 0; i < count; ++i) y.v[i] = widened(x.at(i));
+    store_pack(place.at[0], nest.row_steps[0], first, rounded_pack<To, count>(y));
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <climits>
 
-#include "backends/gpu/operators/kernels.cuh"
+#include "backends/gpu/operators/packs.cuh"
 #include "plan/convert_plan.h"
 
 namespace infini::gpu {
@@ -15,6 +15,12 @@ struct ConvertNumbers {
   double scale = 1, shift = 0;
   uint32_t planes = 1;
   int64_t plane_steps[4] = {};
+};
+
+// Elements as they lie, each with an address.
+template <class T, int count>
+struct alignas(sizeof(T) * count) RawPack {
+  T v[count];
 };
 
 // Elements at any address that is a multiple of their size.
@@ -151,15 +157,15 @@ __global__ void __launch_bounds__(operator_threads)
     const uint32_t row = divide(unit, per_row), first = (unit - row * per_row.divisor) * count;
     uint32_t index;
     const auto place = place_operator_row<4>(nest, base, row, index);
-    const auto x = *reinterpret_cast<const Pack<X, count>*>(place.at[1] + first * sizeof(X));
+    const auto x = *reinterpret_cast<const RawPack<X, count>*>(place.at[1] + first * sizeof(X));
     ScaleShift by{1, 0};
     if (numbers.computes) by = numbers_at(numbers, place.at[2], place.at[3]);
-    Pack<Y, count> y;
+    RawPack<Y, count> y;
 #pragma unroll
     for (int i = 0; i < count; ++i)
       convert_one(reinterpret_cast<char*>(&y.v[i]), reinterpret_cast<const char*>(&x.v[i]), numbers,
                   by);
-    *reinterpret_cast<Pack<Y, count>*>(place.at[0] + first * sizeof(Y)) = y;
+    *reinterpret_cast<RawPack<Y, count>*>(place.at[0] + first * sizeof(Y)) = y;
   }
 }
 

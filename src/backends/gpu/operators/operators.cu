@@ -5,9 +5,9 @@
 #include <climits>
 #include <vector>
 
-#include "backends/gpu/operators/cast.cuh"
-#include "backends/gpu/operators/convert.cuh"
-#include "backends/gpu/operators/sample.cuh"
+#include "backends/gpu/operators/kernel_table.cuh"
+#include "backends/gpu/operators/sampler.cuh"
+#include "backends/gpu/operators/split.h"
 #include "backends/gpu/runtime/check.h"
 #include "backends/gpu/runtime/device.h"
 #include "base/checked.h"
@@ -16,143 +16,8 @@
 namespace infini::gpu {
 namespace {
 
-constexpr int64_t most_units = INT32_MAX;
 constexpr int64_t most_blocks = 1 << 16;  // each takes more than one unit then
 constexpr int64_t many_blocks = 4096;
-constexpr int vector = 16;
-
-template <class Use>
-auto with_float(infiniDtype_t dtype, Use use) {
-  switch (dtype) {
-    case INFINI_DTYPE_F16: return use(Half{});
-    case INFINI_DTYPE_BF16: return use(Bfloat{});
-    case INFINI_DTYPE_F32: return use(float{});
-    default: return use(double{});
-  }
-}
-template <class Use>
-auto with_number(infiniDtype_t dtype, Use use) {
-  if (dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16 || dtype == INFINI_DTYPE_F32 ||
-      dtype == INFINI_DTYPE_F64)
-    return with_float(dtype, use);
-  switch (dtype_bytes(dtype)) {
-    case 1: return use(uint8_t{});
-    case 2: return use(uint16_t{});
-    case 4: return use(uint32_t{});
-    default: return use(uint64_t{});
-  }
-}
-
-// The kernel for single elements and, where it exists, the one for vectors of them.
-struct Kernels {
-  const void *single, *vectors;
-  int count;  // elements of a vector
-};
-
-template <class Use>
-auto with_word(int64_t bytes, Use use) {
-  switch (bytes) {
-    case 1: return use(uint8_t{});
-    case 2: return use(uint16_t{});
-    case 4: return use(uint32_t{});
-    default: return use(uint64_t{});
-  }
-}
-
-Kernels convert_kernels(const OperatorPlan& plan) {
-  const auto single = kernel_address(convert_elements);
-  if (plan.row_steps[2] != 0 || plan.row_steps[3] != 0) return {single, nullptr, 1};
-  return with_word(dtype_bytes(plan.dtypes[1]), [&](auto x) {
-    return with_word(dtype_bytes(plan.dtypes[0]), [&](auto y) {
-      using X = decltype(x);
-      using Y = decltype(y);
-      constexpr int count =
-          vector / static_cast<int>(sizeof(X) < sizeof(Y) ? sizeof(Y) : sizeof(X));
-      return Kernels{single, kernel_address(convert_packs<X, Y, count>), count};
-    });
-  });
-}
-
-bool is_short_float(infiniDtype_t dtype) {
-  return dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16 || dtype == INFINI_DTYPE_F32;
-}
-
-template <class To>
-Kernels cast_kernels(infiniDtype_t from) {
-  constexpr int narrow = vector / (sizeof(To) == 4 ? 4 : 2), wide = vector / 4;
-  const void* const any = kernel_address(cast_elements);
-  switch (from) {
-    case INFINI_DTYPE_F16: return {any, kernel_address(cast_floats<To, Half, narrow>), narrow};
-    case INFINI_DTYPE_BF16: return {any, kernel_address(cast_floats<To, Bfloat, narrow>), narrow};
-    default: return {any, kernel_address(cast_floats<To, float, wide>), wide};
-  }
-}
-
-Kernels kernels_of_cast(const OperatorPlan& plan) {
-  if (!is_short_float(plan.dtypes[0]) || !is_short_float(plan.dtypes[1]))
-    return {kernel_address(cast_elements), nullptr, 1};
-  switch (plan.dtypes[0]) {
-    case INFINI_DTYPE_F16: return cast_kernels<Half>(plan.dtypes[1]);
-    case INFINI_DTYPE_BF16: return cast_kernels<Bfloat>(plan.dtypes[1]);
-    default: return cast_kernels<float>(plan.dtypes[1]);
-  }
-}
-
-Kernels kernels_of(const OperatorPlan& plan) {
-  switch (plan.function) {
-    case Function::cast: return kernels_of_cast(plan);
-    case Function::convert: return convert_kernels(plan);
-    case Function::causal_softmax:
-      return with_float(plan.dtypes[0], [](auto x) {
-        using T = decltype(x);
-        constexpr int count = vector / static_cast<int>(sizeof(T));
-        return Kernels{kernel_address(softmax_rows<T, 1>), kernel_address(softmax_rows<T, count>),
-                       count};
-      });
-    case Function::rope:
-      return with_float(plan.dtypes[0], [](auto x) {
-        using T = decltype(x);
-        constexpr int count = vector / static_cast<int>(sizeof(T));
-        return Kernels{kernel_address(rotate_pairs<T, 1>), kernel_address(rotate_pairs<T, count>),
-                       count};
-      });
-    case Function::random_sample:
-      return with_float(plan.dtypes[1], [](auto x) {
-        using T = decltype(x);
-        constexpr int count = vector / static_cast<int>(sizeof(T));
-        return Kernels{kernel_address(sample_row<T, 1>), kernel_address(sample_row<T, count>),
-                       count};
-      });
-    case Function::rms_norm:
-      return with_float(plan.dtypes[0], [&](auto x) {
-        using T = decltype(x);
-        constexpr int count = vector / static_cast<int>(sizeof(T));
-        if constexpr (sizeof(T) == 2) {
-          if (plan.dtypes[2] == INFINI_DTYPE_F32)
-            return Kernels{kernel_address(norm_rows<T, float, 1>),
-                           kernel_address(norm_rows<T, float, 4>), 4};
-          if (plan.dtypes[2] == INFINI_DTYPE_F16)
-            return Kernels{kernel_address(norm_rows<T, Half, 1>),
-                           kernel_address(norm_rows<T, Half, count>), count};
-          return Kernels{kernel_address(norm_rows<T, Bfloat, 1>),
-                         kernel_address(norm_rows<T, Bfloat, count>), count};
-        } else {
-          return Kernels{kernel_address(norm_rows<T, T, 1>), kernel_address(norm_rows<T, T, count>),
-                         count};
-        }
-      });
-    default:
-      return with_number(plan.dtypes[0], [&](auto x) {
-        using T = decltype(x);
-        constexpr int count = vector / static_cast<int>(sizeof(T));
-        if (plan.operands == 2)
-          return Kernels{kernel_address(map_elements<T, 1, 2>),
-                         kernel_address(map_elements<T, count, 2>), count};
-        return Kernels{kernel_address(map_elements<T, 1, 3>),
-                       kernel_address(map_elements<T, count, 3>), count};
-      });
-  }
-}
 
 ConvertNumbers convert_numbers(const OperatorPlan& plan) {
   const Conversion& c = plan.conversion;
@@ -184,45 +49,10 @@ void take_planes(OperatorPlan& plan, ConvertNumbers& numbers) {
   }
 }
 
-// What a launch sees, and the loops that are left for the host.
-struct Split {
-  RowNest nest{};
-  std::vector<OperatorLoop> outer;
-};
-
-bool split(const OperatorPlan& plan, Split& out) {
-  RowNest& nest = out.nest;
-  nest.function = plan.function;
-  nest.operands = plan.operands;
-  nest.epsilon = plan.epsilon;
-  nest.table_rows = plan.table_rows;
-  std::copy_n(plan.dtypes, max_operands, nest.dtypes);
-  std::copy_n(plan.row_steps, max_operands, nest.row_steps);
-  std::copy_n(plan.pair_steps, 2, nest.pair_steps);
-  std::copy_n(plan.table_steps, 2, nest.table_steps);
-  if (plan.length > most_units) return false;
-  nest.length = static_cast<uint32_t>(plan.length);
-  int64_t rows = 1;
-  int i = plan.depth;
-  for (; i > 0 && nest.depth < max_row_loops; --i) {
-    const OperatorLoop& loop = plan.loops[i - 1];
-    int64_t more, units;
-    if (!checked_mul(rows, loop.extent, more) || !checked_mul(more, plan.length, units) ||
-        units > most_units)
-      break;
-    nest.extents[nest.depth] = make_fast_divisor(static_cast<uint32_t>(loop.extent));
-    std::copy_n(loop.steps, max_operands, nest.steps[nest.depth++]);
-    rows = more;
-  }
-  nest.rows = static_cast<uint32_t>(rows);
-  out.outer.assign(plan.loops, plan.loops + i);
-  return plan.function != Function::causal_softmax || nest.depth > 0;
-}
-
 class GpuOperator final : public OperatorKernel {
  public:
   GpuOperator(const GpuDevice& device, const OperatorPlan& plan, Split split,
-              const ConvertNumbers& numbers)
+              const ConvertNumbers& numbers, const HeadGroup& heads)
       : device_(device),
         split_(std::move(split)),
         elementwise_(facts_of(plan.function).elementwise || plan.function == Function::rope),
@@ -230,8 +60,10 @@ class GpuOperator final : public OperatorKernel {
         single_(make_ready(kernels_.single, device.facts().early_launch)),
         vectors_(make_ready(kernels_.vectors != nullptr ? kernels_.vectors : kernels_.single,
                             device.facts().early_launch)),
-        may_be_vectors_(kernels_.vectors != nullptr && numbers.planes == 1 && lie_together(plan)),
-        numbers_(numbers) {
+        may_be_vectors_(kernels_.vectors != nullptr && numbers.planes == 1 &&
+                        lie_together(plan, heads)),
+        numbers_(numbers),
+        heads_(heads) {
     std::copy_n(plan.offsets, max_operands, offsets_);
   }
   const char* candidate() const override { return "row_loop"; }
@@ -248,8 +80,7 @@ class GpuOperator final : public OperatorKernel {
       require_reachable(device_, run.operands[i], "an operand");
       base.at[i] = static_cast<char*>(run.operands[i]) + offsets_[i];
     }
-    const SampleOptions* samples = run.samples;
-    walk(0, base, samples, stream);
+    walk(0, base, stream);
   }
 
  private:
@@ -257,24 +88,27 @@ class GpuOperator final : public OperatorKernel {
     return split_.nest.function == Function::convert && operand >= 2 &&
            !numbers_.along[operand - 2];
   }
-  // Operands of which every row has one element: positions, drawn tokens.
+  // Of positions every row has one.
   bool is_single(int operand) const {
-    const Function function = split_.nest.function;
-    return (function == Function::rope && operand == 2) ||
-           (function == Function::random_sample && operand == 0);
+    return split_.nest.function == Function::rope && operand == 2;
+  }
+  // Bytes of an operand that a thread has of each vector: pairs of neighbours are two elements.
+  int64_t unit_of(int operand) const {
+    const bool pairs = kernels_.neighbours && operand < 2;
+    return dtype_bytes(split_.nest.dtypes[operand]) * kernels_.count * (pairs ? 2 : 1);
   }
   // Elements of every operand lie together or are all the same, and all rows begin at whole vectors if the bases do.
-  bool lie_together(const OperatorPlan& plan) const {
-    const int count = kernels_.count;
-    const bool pairs = plan.function == Function::rope;
-    if (plan.function != Function::random_sample && plan.length % count != 0) return false;
+  bool lie_together(const OperatorPlan& plan, const HeadGroup& heads) const {
+    const bool rope = plan.function == Function::rope;
+    if (plan.length % kernels_.count != 0) return false;
     for (int k = 0; k < plan.operands; ++k) {
       if (is_single(k)) continue;
-      const int64_t bytes = dtype_bytes(plan.dtypes[k]), unit = bytes * count;
-      const bool repeated = plan.row_steps[k] == 0 && k > 0;
-      if (pairs && k < 2 && plan.pair_steps[k] % unit != 0) return false;
-      if (pairs && k > 2 && plan.table_steps[k - 3] % unit != 0) return false;
-      if (!repeated && plan.row_steps[k] != bytes) return false;
+      const int64_t unit = unit_of(k);
+      const bool repeated = plan.row_steps[k] == 0 && k > (rope ? 1 : 0);
+      if (rope && k < 2 && !kernels_.neighbours && plan.pair_steps[k] % unit != 0) return false;
+      if (rope && k < 2 && heads.steps[k] % unit != 0) return false;
+      if (rope && k > 2 && plan.table_steps[k - 3] % unit != 0) return false;
+      if (!repeated && plan.row_steps[k] * kernels_.count != unit) return false;
       for (int i = 0; i < plan.depth && !repeated; ++i)
         if (plan.loops[i].steps[k] % unit != 0) return false;
     }
@@ -282,49 +116,43 @@ class GpuOperator final : public OperatorKernel {
   }
   bool bases_allow(const RowPointers& base) const {
     for (int k = 0; k < split_.nest.operands; ++k) {
-      if (is_single(k)) continue;
-      const auto unit = static_cast<uintptr_t>(dtype_bytes(split_.nest.dtypes[k]) * kernels_.count);
-      if (split_.nest.row_steps[k] != 0 && reinterpret_cast<uintptr_t>(base.at[k]) % unit != 0)
+      if (is_single(k) || split_.nest.row_steps[k] == 0) continue;
+      if (reinterpret_cast<uintptr_t>(base.at[k]) % static_cast<uintptr_t>(unit_of(k)) != 0)
         return false;
     }
     return true;
   }
 
   // One launch, but for plans of more loops or elements than one can number.
-  void walk(size_t level, const RowPointers& base, const SampleOptions*& samples,
-            Stream stream) const {
-    if (level == split_.outer.size()) return launch_rows(base, samples, stream);
+  void walk(size_t level, const RowPointers& base, Stream stream) const {
+    if (level == split_.outer.size()) return launch_rows(base, stream);
     const OperatorLoop& loop = split_.outer[level];
     RowPointers at = base;
     for (int64_t i = 0; i < loop.extent; ++i) {
-      walk(level + 1, at, samples, stream);
+      walk(level + 1, at, stream);
       for (int k = 0; k < split_.nest.operands; ++k) at.at[k] += loop.steps[k];
     }
   }
 
-  void launch_rows(const RowPointers& base, const SampleOptions*& samples, Stream stream) const {
+  void launch_rows(const RowPointers& base, Stream stream) const {
     const RowNest& nest = split_.nest;
     const bool in_vectors = may_be_vectors_ && bases_allow(base);
     const ReadyKernel& kernel = in_vectors ? vectors_ : single_;
-    if (nest.function == Function::random_sample) {
-      for (uint32_t row = 0; row < nest.rows; ++row) {
-        const void* arguments[] = {&nest, &base, &row, samples++};
-        start(kernel, 1, arguments, stream);
-      }
-      return;
-    }
-    if (!elementwise_) {
-      const void* arguments[] = {&nest, &base};
-      return start(kernel, std::min<int64_t>(nest.rows, INT32_MAX), arguments, stream);
-    }
     const auto count = static_cast<uint32_t>(in_vectors ? kernels_.count : 1);
+    if (!elementwise_) {
+      const RowSchedule schedule = make_row_schedule(nest.rows, nest.length / count, in_vectors);
+      const void* arguments[] = {&nest, &base, &schedule};
+      return start(kernel, schedule.blocks, arguments, stream);
+    }
     const FastDivisor per_row = make_fast_divisor(nest.length / count);
     const uint32_t units = nest.rows * per_row.divisor;
-    const void* arguments[] = {&nest, &base, &per_row, &units, &numbers_};
+    const bool rope = nest.function == Function::rope;
+    const void* arguments[] = {&nest, &base, &per_row, &units,
+                               rope ? static_cast<const void*>(&heads_) : &numbers_};
     start(kernel, blocks_for(units), arguments, stream);
   }
 
-  // Where there is enough for all processors, each thread of map_elements fetches several units at once.
+  // Where there is enough for all processors, each thread fetches several units at once.
   int64_t blocks_for(uint32_t units) const {
     const int64_t blocks = ceil_div(int64_t{units}, operator_threads);
     const Function function = split_.nest.function;
@@ -336,7 +164,7 @@ class GpuOperator final : public OperatorKernel {
   void start(const ReadyKernel& kernel, int64_t blocks, const void** arguments,
              Stream stream) const {
     check(launch(kernel, static_cast<unsigned>(blocks), operator_threads, arguments,
-                 operator_threads * sizeof(double), stream),
+                 2 * operator_threads * sizeof(double), stream),
           "cannot launch ", facts_of(split_.nest.function).name);
   }
 
@@ -348,6 +176,7 @@ class GpuOperator final : public OperatorKernel {
   bool may_be_vectors_;
   int64_t offsets_[max_operands];
   ConvertNumbers numbers_;  // of convert alone
+  HeadGroup heads_;         // of rope alone
 };
 
 }  // namespace
@@ -361,9 +190,14 @@ std::unique_ptr<OperatorKernel> make_operator(Device& device, const OperatorPlan
     numbers = convert_numbers(plan);
     take_planes(plan, numbers);
   }
+  HeadGroup heads;
+  if (plan.function == Function::rope) heads = take_heads(plan);
   if (!split(plan, parts)) return nullptr;
+  if (plan.function == Function::random_sample)
+    return std::make_unique<GpuSampler>(static_cast<const GpuDevice&>(device), plan,
+                                        std::move(parts));
   return std::make_unique<GpuOperator>(static_cast<const GpuDevice&>(device), plan,
-                                       std::move(parts), numbers);
+                                       std::move(parts), numbers, heads);
 }
 
 }  // namespace infini::gpu

@@ -1,130 +1,227 @@
-// Drawing a token: one block for each row. Without sorting: where the sum in descending order reaches a mass is found by
-// halving the range of the logits, as integers that are ordered as they are. All sums are taken in a fixed order.
+// Drawing a token, in launches of many blocks: the largest logit; how many logits and how much mass each bin of distances
+// from it has; the logits of the bin in which the sum reaches what is wanted; and which of them. Masses are whole numbers
+// of 2^-40, so that sums are the same in any order. Nothing is sorted.
 #pragma once
 
-#include "backends/gpu/operators/kernels.cuh"
-#include "contract/greedy.h"
+#include "backends/gpu/operators/sample_schedule.h"
+#include "backends/gpu/operators/select.cuh"
 
 namespace infini::gpu {
 
-// Ordered as the floats are, both zeros the same; NaN is the least.
-__device__ inline uint32_t ordered(float x) {
-  uint32_t bits;
-  if (x != x) return 0;
-  if (x == 0) x = 0;
-  memcpy(&bits, &x, sizeof bits);
-  return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
+// The options of a launch's rows, of which the first is row `first` of the plan.
+struct SampleRows {
+  SampleOptions options[most_sample_rows];
+  uint32_t first;
+};
 
-// `count` logits at once where they lie together.
-template <class T, int count>
+// A row as all kernels see it.
 struct SampledRow {
-  const char* logits;
-  int64_t step;
-  uint32_t length;
-  float most, temperature;
+  uint32_t number, part;  // of the launch's rows; this block's part of it
+  SampleOptions options;
+  char* space;
+  SampleSchedule at;
 
-  __device__ float logit(uint32_t i) const {
-    return static_cast<float>(element<T>(logits, step, i));
+  __device__ SampledRow(const SampleRows& rows, const SampleSchedule& schedule, char* workspace,
+                        uint32_t parts)
+      : number(blockIdx.x / parts),
+        part(blockIdx.x % parts),
+        options(rows.options[number]),
+        space(workspace + number * schedule.bytes),
+        at(schedule) {}
+
+  __device__ uint64_t* largest() const { return reinterpret_cast<uint64_t*>(space + at.largest); }
+  __device__ uint64_t* masses() const { return reinterpret_cast<uint64_t*>(space + at.masses); }
+  __device__ uint32_t* counts() const { return reinterpret_cast<uint32_t*>(space + at.counts); }
+  __device__ SampleState& state() const {
+    return *reinterpret_cast<SampleState*>(space + at.state);
   }
-  // body(logit, its place) for this thread's logits.
-  template <class Body>
-  __device__ void each(Body body) const {
-    const uint32_t whole = length / count * count;
-    for (uint32_t i = threadIdx.x * count; i < whole; i += operator_threads * count) {
-      const auto pack = load_pack<T, count>(logits, step, i);
-#pragma unroll
-      for (int k = 0; k < count; ++k) body(static_cast<float>(widened(pack.v[k])), i + k);
-    }
-    for (uint32_t i = whole + threadIdx.x; i < length; i += operator_threads) body(logit(i), i);
-  }
-  // The largest has 1, also where it is infinite. In f32: what is drawn does not depend on its last bits.
-  __device__ float mass(float x) const {
-    return x == most ? 1.0f : x != x ? 0.0f : exp((x - most) / temperature);
-  }
-  // Over all logits whose number is at least `least`: their mass, and how many they are.
-  __device__ double mass_from(uint32_t least) const {
-    double sum = 0;
-    each([&](float x, uint32_t) {
-      if (ordered(x) >= least) sum += static_cast<double>(mass(x));
-    });
-    return over_block(sum, [](double a, double b) { return a + b; });
-  }
-  __device__ uint32_t count_from(uint32_t least) const {
-    uint32_t found = 0;
-    each([&](float x, uint32_t) { found += ordered(x) >= least; });
-    return over_block(found, [](uint32_t a, uint32_t b) { return a + b; });
-  }
-  // The largest number for which `enough` holds; it holds for 0 and for none beyond one for which it does not.
-  template <class Enough>
-  __device__ uint32_t last(Enough enough) const {
-    uint32_t found = 0;
-    for (uint32_t bit = 0x80000000u; bit != 0; bit >>= 1)
-      if (enough(found | bit)) found |= bit;
-    return found;
-  }
-  // How many tokens before the place `end` have this number.
-  __device__ uint32_t count_before(uint32_t end, uint32_t number) const {
-    uint32_t found = 0;
-    each([&](float x, uint32_t i) { found += i < end && ordered(x) == number; });
-    return over_block(found, [](uint32_t a, uint32_t b) { return a + b; });
-  }
-  // The one with this number that is the `nth` (from 0) as they lie, or the last: the last place before which there are at
-  // most nth. There is one, and equal logits may be all there are: their places are halved, too.
-  __device__ uint32_t nth_of(uint32_t number, uint32_t nth) const {
-    const uint32_t all = count_before(length, number);
-    if (nth >= all) nth = all - 1;
-    return last(
-        [&](uint32_t place) { return place < length && count_before(place, number) <= nth; });
+  __device__ uint2* list() const { return reinterpret_cast<uint2*>(space + at.list); }
+
+  // The largest logit's number, and its first place behind it: of those with most in the upper half the least place.
+  __device__ uint64_t most_and_place() const {
+    uint64_t mine = 0;
+    for (uint32_t i = threadIdx.x; i < at.parts; i += sample_threads)
+      mine = mine > largest()[i] ? mine : largest()[i];
+    return over_block(mine, [](uint64_t a, uint64_t b) { return a > b ? a : b; });
   }
 };
 
-template <class T, int count>
-__global__ void __launch_bounds__(operator_threads)
-    sample_row(const __grid_constant__ RowNest nest, RowPointers base, uint32_t number,
-               SampleOptions options) {
-  wait_for_predecessor();
-  uint32_t index;
-  const auto place = place_operator_row<2>(nest, base, number, index);
-  SampledRow<T, count> row{place.at[1], nest.row_steps[1], nest.length, 0, options.temperature};
-  uint32_t most = 0;
-  row.each([&](float x, uint32_t) { most = ordered(x) > most ? ordered(x) : most; });
-  most = over_block(most, [](uint32_t a, uint32_t b) { return a > b ? a : b; });
-  uint32_t wanted_number = most, nth = 0;
-  if (!is_greedy(options) && most != 0) {
-    const uint32_t bits = most >> 31 ? most & 0x7fffffffu : ~most;
-    memcpy(&row.most, &bits, sizeof bits);
-    const double whole = row.mass_from(0);
-    const uint32_t topk = options.topk <= 0 || static_cast<uint32_t>(options.topk) > row.length
-                              ? row.length
-                              : static_cast<uint32_t>(options.topk);
-    double kept = whole;
-    uint32_t least = 0, ties = 0;  // of the kept: the least number, and how many of it are kept
-    if (topk < row.length) {
-      least = row.last([&](uint32_t n) { return row.count_from(n) >= topk; });
-      const uint32_t above = least == UINT32_MAX ? 0 : row.count_from(least + 1);
-      ties = topk - above;
-      const uint32_t own = least >> 31 ? least & 0x7fffffffu : ~least;
-      float value;
-      memcpy(&value, &own, sizeof value);
-      kept = (least == UINT32_MAX ? 0.0 : row.mass_from(least + 1)) +
-             ties * (least == 0 ? 0.0 : static_cast<double>(row.mass(value)));
-    }
-    const double limit = whole * static_cast<double>(options.topp);
-    const double wanted = static_cast<double>(options.random_val) * (kept < limit ? kept : limit);
-    wanted_number = row.last([&](uint32_t n) { return row.mass_from(n) >= wanted; });
-    if (wanted_number < least) wanted_number = least;
-    const double before = wanted_number == UINT32_MAX ? 0.0 : row.mass_from(wanted_number + 1);
-    const uint32_t own = wanted_number >> 31 ? wanted_number & 0x7fffffffu : ~wanted_number;
-    float value;
-    memcpy(&value, &own, sizeof value);
-    const double each = wanted_number == 0 ? 0.0 : static_cast<double>(row.mass(value));
-    // As many of equal ones as are needed, at least one.
-    const double needed = each > 0 ? ceil((wanted - before) / each) : 1.0;
-    nth = needed <= 1 ? 0 : static_cast<uint32_t>(needed) - 1;
-    if (wanted_number == least && ties > 0 && nth >= ties) nth = ties - 1;
+// body(logit, its place) for this thread's logits of the block's part; those behind the row's end have none.
+template <class T, class Body>
+__device__ void each_of_part(const char* logits, int64_t step, uint32_t length, uint32_t part,
+                             Body body) {
+  constexpr uint32_t each = part_logits / sample_threads;
+  float x[each];
+#pragma unroll
+  for (uint32_t k = 0; k < each; ++k) {
+    const uint32_t i = part * part_logits + k * sample_threads + threadIdx.x;
+    if (i < length) x[k] = static_cast<float>(element<T>(logits, step, i));
   }
-  const uint32_t token = row.nth_of(wanted_number, nth);
+#pragma unroll
+  for (uint32_t k = 0; k < each; ++k) {
+    const uint32_t i = part * part_logits + k * sample_threads + threadIdx.x;
+    if (i < length) body(x[k], i);
+  }
+}
+
+__device__ inline bool draws(const SampleOptions& options, uint32_t most) {
+  return !is_greedy(options) && most != 0;
+}
+// How many of a row's logits are kept.
+__device__ inline uint32_t kept_count(const SampleOptions& options, uint32_t length) {
+  return options.topk <= 0 || static_cast<uint32_t>(options.topk) > length
+             ? length
+             : static_cast<uint32_t>(options.topk);
+}
+
+__device__ inline uint32_t bin_of(float x, float most) {
+  if (x == most) return 0;
+  return x != x ? bin_of_nan : bin_of_distance(bits_of(most - x));
+}
+
+// First: each part's largest logit. What the next kernels add to begins at 0.
+template <class T>
+__global__ void __launch_bounds__(operator_threads)
+    find_largest(const __grid_constant__ RowNest nest, RowPointers base,
+                 const __grid_constant__ SampleRows rows, SampleSchedule schedule,
+                 char* workspace) {
+  wait_for_predecessor();
+  const SampledRow row(rows, schedule, workspace, schedule.parts);
+  uint32_t index;
+  const auto place = place_operator_row<2>(nest, base, rows.first + row.number, index);
+  for (uint32_t i = row.part * sample_threads + threadIdx.x; i < sample_bins;
+       i += schedule.parts * sample_threads)
+    row.masses()[i] = 0, row.counts()[i] = 0;
+  if (row.part == 0 && threadIdx.x == 0) row.state().found[0] = row.state().found[1] = 0;
+  uint64_t most = 0;
+  each_of_part<T>(place.at[1], nest.row_steps[1], nest.length, row.part, [&](float x, uint32_t i) {
+    const uint64_t mine = uint64_t{ordered(x)} << 32 | ~i;
+    most = most > mine ? most : mine;
+  });
+  most = over_block(most, [](uint64_t a, uint64_t b) { return a > b ? a : b; });
+  if (threadIdx.x == 0) row.largest()[row.part] = most;
+}
+
+// Second: how many logits each bin has, and their mass. A block's are added up in shared memory.
+template <class T>
+__global__ void __launch_bounds__(operator_threads)
+    fill_bins(const __grid_constant__ RowNest nest, RowPointers base,
+              const __grid_constant__ SampleRows rows, SampleSchedule schedule, char* workspace) {
+  wait_for_predecessor();
+  const SampledRow row(rows, schedule, workspace, schedule.parts);
+  const auto most = static_cast<uint32_t>(row.most_and_place() >> 32);
+  if (row.part == 0 && threadIdx.x == 0) row.state().most = most;
+  if (!draws(row.options, most)) return;
+  uint32_t index;
+  const auto place = place_operator_row<2>(nest, base, rows.first + row.number, index);
+  const float largest = from_ordered(most);
+  Bins bins;
+  bins.clear();
+  each_of_part<T>(place.at[1], nest.row_steps[1], nest.length, row.part, [&](float x, uint32_t) {
+    bins.add(bin_of(x, largest), mass_of(x, largest, row.options.temperature));
+  });
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < sample_bins; i += sample_threads) {
+    const uint32_t count = bins.counts()[i];
+    if (count == 0) continue;
+    add_to(&row.counts()[i], count);
+    if (const uint64_t mass = bins.mass(i); mass != 0) add_to(&row.masses()[i], mass);
+  }
+}
+
+// Slots of the list for those that a block's threads found: one addition to global memory for all of them.
+struct Listing {
+  uint32_t* all;
+  uint32_t mine = 0;
+  __device__ explicit Listing(uint32_t* found) : all(found) {}
+  __device__ void count(bool found) { mine += found; }
+  __device__ uint32_t first_slot() const {
+    const Prefix prefix = sums_before({mine, 0});
+    auto& first = *reinterpret_cast<uint32_t*>(shared_memory());
+    if (threadIdx.x == 0) first = prefix.all.count == 0 ? 0 : add_to(all, prefix.all.count);
+    __syncthreads();
+    return first + prefix.before.count;
+  }
+};
+
+// Third: the logits of the bin that the sum of counts (round 0) or of masses (round 1) reaches the wanted one in.
+template <class T>
+__global__ void __launch_bounds__(operator_threads)
+    gather_bin(const __grid_constant__ RowNest nest, RowPointers base,
+               const __grid_constant__ SampleRows rows, SampleSchedule schedule, char* workspace,
+               int round) {
+  wait_for_predecessor();
+  const SampledRow row(rows, schedule, workspace, schedule.parts);
+  SampleState& state = row.state();
+  const uint32_t kept = kept_count(row.options, nest.length), most = state.most;
+  const bool limited = kept < nest.length;
+  if (!draws(row.options, most) || (round == 0 && !limited)) return;
+  BinSums own;
+  for (uint32_t i = 0; i < bins_of_thread; ++i) {
+    own.counts[i] = row.counts()[threadIdx.x * bins_of_thread + i];
+    own.masses[i] = row.masses()[threadIdx.x * bins_of_thread + i];
+  }
+  Target target{kept, 0, round == 0};
+  const uint64_t whole = over_block(own.all().mass, [](uint64_t a, uint64_t b) { return a + b; });
+  if (round == 1) target.mass = limited ? state.wanted : wanted_mass(row.options, whole, whole);
+  const Crossing found = find_crossing(own, {0, 0}, target);
+  if (row.part == 0 && threadIdx.x == 0) {
+    state.before_count[round] = found.before.count;
+    state.before_mass[round] = found.before.mass;
+    state.whole = whole;
+    if (!limited) state.wanted = target.mass, state.least = 0, state.ties = 0;
+  }
+  uint32_t index;
+  const auto place = place_operator_row<2>(nest, base, rows.first + row.number, index);
+  const float largest = from_ordered(most);
+  Listing listing(&state.found[round]);
+  each_of_part<T>(place.at[1], nest.row_steps[1], nest.length, row.part,
+                  [&](float x, uint32_t) { listing.count(bin_of(x, largest) == found.bin); });
+  uint32_t slot = listing.first_slot();
+  each_of_part<T>(place.at[1], nest.row_steps[1], nest.length, row.part, [&](float x, uint32_t i) {
+    if (bin_of(x, largest) == found.bin) row.list()[slot++] = make_uint2(ordered(x), i);
+  });
+}
+
+// Fourth, one block for each row: which of them. Round 0 finds the least logit that is kept, round 1 the token.
+static __global__ void __launch_bounds__(operator_threads)
+    decide(const __grid_constant__ RowNest nest, RowPointers base,
+           const __grid_constant__ SampleRows rows, SampleSchedule schedule, char* workspace,
+           int round) {
+  wait_for_predecessor();
+  const SampledRow row(rows, schedule, workspace, 1);
+  SampleState& state = row.state();
+  const uint64_t first = row.most_and_place();
+  const auto most = static_cast<uint32_t>(first >> 32);
+  const uint32_t kept = kept_count(row.options, nest.length);
+  const bool draw = draws(row.options, most);
+  uint32_t token = ~static_cast<uint32_t>(first);
+  if (round == 0 && (!draw || kept == nest.length)) return;
+  if (draw) {
+    const ListedLogits list{row.list(), state.found[round], from_ordered(most),
+                            row.options.temperature};
+    const Sums before{state.before_count[round], state.before_mass[round]};
+    const Target target{kept, round == 0 ? 0 : state.wanted, round == 0};
+    const Chosen chosen = list.choose(before, target);
+    const uint64_t each = list.mass(chosen.number);
+    if (round == 0) {
+      if (threadIdx.x != 0) return;
+      state.least = chosen.number;
+      state.ties = kept - chosen.before.count;
+      state.wanted = wanted_mass(row.options, state.whole,
+                                 chosen.before.mass + each * (kept - chosen.before.count));
+      return;
+    }
+    // As many of equal ones as are needed, at least one.
+    const double missing = state.wanted - static_cast<double>(chosen.before.mass),
+                 needed = each > 0 ? ceil(missing / static_cast<double>(each)) : 1.0;
+    uint32_t nth = needed <= 1 ? 0 : static_cast<uint32_t>(needed) - 1;
+    if (chosen.number == state.least && state.ties > 0 && nth >= state.ties) nth = state.ties - 1;
+    if (nth >= chosen.count) nth = chosen.count - 1;
+    token = list.place_of(chosen, nth);
+  }
+  uint32_t index;
+  const auto place = place_operator_row<2>(nest, base, rows.first + row.number, index);
   if (threadIdx.x == 0) put_integer(place.at[0], nest.dtypes[0], token);
 }
 

@@ -4,6 +4,7 @@
 // the kernels make is checked.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "backends/gpu/model/device_model.h"
@@ -82,6 +83,8 @@ inline void stage_vector(void* shared, const void* global, bool = true) {
 }
 inline void stage_wait() { simtStageWait(); }
 inline void raise_to(uint32_t* p, uint32_t value) { simtAtomicMax(p, value); }
+inline uint32_t add_to(uint32_t* p, uint32_t value) { return simtAtomicAdd(p, value); }
+inline uint64_t add_to(uint64_t* p, uint64_t value) { return simtAtomicAddWide(p, value); }
 inline void let_successor_start() {}
 inline void wait_when_known(uint32_t) { simtWaitForPredecessor(); }
 inline void wait_for_predecessor() { simtWaitForPredecessor(); }
@@ -96,6 +99,11 @@ __device__ inline void stage_vector(void* shared, const void* global, bool = tru
 __device__ inline void stage_wait() {}
 // Makes *p at least `value`, whoever else does.
 __device__ inline void raise_to(uint32_t* p, uint32_t value) { atomicMax(p, value); }
+// Adds to *p, whoever else does; returns what was there.
+__device__ inline uint32_t add_to(uint32_t* p, uint32_t value) { return atomicAdd(p, value); }
+__device__ inline uint64_t add_to(uint64_t* p, uint64_t value) {
+  return atomicAdd(reinterpret_cast<unsigned long long*>(p), value);
+}
 // Kernels begin when the one before them has ended.
 __device__ inline void let_successor_start() {}
 __device__ inline void wait_when_known(uint32_t) {}
@@ -103,6 +111,28 @@ __device__ inline void wait_for_predecessor() {}
 #endif
 
 __device__ inline float f32_from_half(uint16_t bits) { return f32_from_f16(bits); }
+
+// Two numbers, rounded to nearest even, `low` in the lower half.
+__device__ inline uint32_t halves_from_f32(float low, float high) {
+  return f16_from_f32(low) | uint32_t{f16_from_f32(high)} << 16;
+}
+__device__ inline uint32_t bfloats_from_f32(float low, float high) {
+  return bf16_from_f32(low) | uint32_t{bf16_from_f32(high)} << 16;
+}
+
+// 2^x and 1 / x, off by at most 2^-22 of themselves; what would be denormal may be 0.
+__device__ inline float near_exp2(float x) { return exp2f(x); }
+__device__ inline float near_inverse(float x) { return 1 / x; }
+
+// NaN where one of them is.
+__device__ inline float larger_or_nan(float a, float b) { return a != a || a > b ? a : b; }
+
+// So many neighbouring threads read one another's values without shared memory: of these vendors we know of none.
+inline constexpr unsigned joining_lanes = 1;
+template <class T>
+__device__ T from_lane(T value, unsigned) {
+  return value;
+}
 
 __device__ inline uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector) {
   const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
