@@ -41,6 +41,8 @@ class Model {
   void record();
   // Logits of the token that follows `token`. Where nothing is recorded the same operators run one by one.
   Tensor step(int64_t token);
+  // What a recorded step computes, again and on what is there: for measuring.
+  void replay() { graph_->run(); }
 
   const Config& config() const { return config_; }
   // What a step has to read: all weights but the embeddings, and the cache.

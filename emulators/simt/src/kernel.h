@@ -122,7 +122,7 @@ inline void check_access(const void* pointer, size_t size, bool write) {
 void check_aligned(const void* p, size_t alignment);
 void check_shared(uint8_t* p, size_t size, bool write);
 void check_shared(uint8_t* p, size_t size, bool write, uint16_t id);  // as this one
-void check_races();  // of the whole kernel
+void check_races();                                                   // of the whole kernel
 
 // staging.cpp
 void finish_copies(Thread& thread);

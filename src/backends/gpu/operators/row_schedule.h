@@ -7,24 +7,24 @@
 
 namespace infini::gpu {
 
-constexpr int row_threads = 256;  // of a block
-constexpr int held_packs = 4;     // of a thread, in registers
+constexpr int row_block_threads = 256;  // of a block
+constexpr int held_packs = 4;           // of a thread, in registers
 
 // Law: groups are as large as a power of two, at most a block. Where a row is held, its group's threads have all its packs,
 // pack p the thread p % group: it comes from memory once. Else the group is a block, which reads its row more than once.
 struct RowSchedule {
-  uint32_t group = row_threads;
+  uint32_t group = row_block_threads;
   bool held = false;
   uint32_t blocks = 0;
 
-  constexpr uint32_t rows_per_block() const { return row_threads / group; }
+  constexpr uint32_t rows_per_block() const { return row_block_threads / group; }
 };
 
 // For rows of `packs` packs (what is loaded at once). A group has no fewer threads than make a line of memory together.
 constexpr RowSchedule make_row_schedule(uint32_t rows, uint32_t packs, bool may_be_held) {
   constexpr uint32_t least = 8;
   RowSchedule schedule;
-  schedule.held = may_be_held && packs <= row_threads * held_packs;
+  schedule.held = may_be_held && packs <= row_block_threads * held_packs;
   if (schedule.held) {
     schedule.group = least;
     while (schedule.group * held_packs < packs) schedule.group *= 2;

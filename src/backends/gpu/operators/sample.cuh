@@ -156,34 +156,78 @@ __global__ void __launch_bounds__(operator_threads)
   const uint32_t kept = kept_count(row.options, nest.length), most = state.most;
   const bool limited = kept < nest.length;
   if (!draws(row.options, most) || (round == 0 && !limited)) return;
+  if (round == 1 && limited && state.few != 0) return;
   BinSums own;
+#pragma unroll
   for (uint32_t i = 0; i < bins_of_thread; ++i) {
     own.counts[i] = row.counts()[threadIdx.x * bins_of_thread + i];
     own.masses[i] = row.masses()[threadIdx.x * bins_of_thread + i];
   }
-  Target target{kept, 0, round == 0};
-  const uint64_t whole = over_block(own.all().mass, [](uint64_t a, uint64_t b) { return a + b; });
-  if (round == 1) target.mass = limited ? state.wanted : wanted_mass(row.options, whole, whole);
-  const Crossing found = find_crossing(own, {0, 0}, target);
+  const Crossing found = find_crossing(own, {0, 0}, [&](uint64_t whole) {
+    const double wanted = round == 0 ? 0
+                          : limited  ? state.wanted
+                                     : wanted_mass(row.options, whole, whole);
+    return Target{kept, wanted, round == 0};
+  });
+  const bool few = round == 0 && found.before.count + found.count <= few_logits;
   if (row.part == 0 && threadIdx.x == 0) {
-    state.before_count[round] = found.before.count;
-    state.before_mass[round] = found.before.mass;
-    state.whole = whole;
-    if (!limited) state.wanted = target.mass, state.least = 0, state.ties = 0;
+    state.before_count[round] = few ? 0 : found.before.count;
+    state.before_mass[round] = few ? 0 : found.before.mass;
+    state.whole = found.whole;
+    if (round == 0) state.few = few;
+    if (!limited) {
+      state.wanted = wanted_mass(row.options, found.whole, found.whole);
+      state.least = state.ties = 0;
+    }
   }
   uint32_t index;
   const auto place = place_operator_row<2>(nest, base, rows.first + row.number, index);
   const float largest = from_ordered(most);
+  const auto is_listed = [&](float x) {
+    const uint32_t bin = bin_of(x, largest);
+    return few ? bin <= found.bin : bin == found.bin;
+  };
   Listing listing(&state.found[round]);
   each_of_part<T>(place.at[1], nest.row_steps[1], nest.length, row.part,
-                  [&](float x, uint32_t) { listing.count(bin_of(x, largest) == found.bin); });
+                  [&](float x, uint32_t) { listing.count(is_listed(x)); });
   uint32_t slot = listing.first_slot();
   each_of_part<T>(place.at[1], nest.row_steps[1], nest.length, row.part, [&](float x, uint32_t i) {
-    if (bin_of(x, largest) == found.bin) row.list()[slot++] = make_uint2(ordered(x), i);
+    if (is_listed(x)) row.list()[slot++] = make_uint2(ordered(x), i);
   });
 }
 
-// Fourth, one block for each row: which of them. Round 0 finds the least logit that is kept, round 1 the token.
+// The least logit that is kept, and with it what is wanted of their mass.
+__device__ inline void find_least(const ListedLogits& list, const SampleOptions& options,
+                                  uint32_t kept, SampleState& state) {
+  const Sums before{state.before_count[0], state.before_mass[0]};
+  const Chosen chosen = list.choose(before, {kept, 0, true});
+  if (threadIdx.x != 0) return;
+  state.least = chosen.number;
+  state.ties = kept - chosen.before.count;
+  state.wanted =
+      wanted_mass(options, state.whole, chosen.before.mass + list.mass(chosen.number) * state.ties);
+}
+
+// The token at which the sum reaches what is wanted.
+__device__ inline uint32_t find_token(const ListedLogits& list, uint32_t kept,
+                                      const SampleState& state) {
+  const Sums before{state.before_count[1], state.before_mass[1]};
+  const double wanted = state.wanted;
+  if (list.length <= few_logits)
+    return list.draw_by_ranks(before, kept, [=](uint64_t) { return wanted; });
+  const Chosen chosen = list.choose(before, {kept, wanted, false});
+  const uint64_t each = list.mass(chosen.number);
+  // As many of equal ones as are needed, at least one.
+  const double missing = wanted - static_cast<double>(chosen.before.mass),
+               needed = each > 0 ? ceil(missing / static_cast<double>(each)) : 1.0;
+  uint32_t nth = needed <= 1 ? 0 : static_cast<uint32_t>(needed) - 1;
+  if (chosen.number == state.least && state.ties > 0 && nth >= state.ties) nth = state.ties - 1;
+  if (nth >= chosen.count) nth = chosen.count - 1;
+  return list.place_of(chosen, nth);
+}
+
+// Fourth, one block for each row: which of them. Round 0 finds the least logit that is kept (and the token, where only few
+// are), round 1 the token.
 static __global__ void __launch_bounds__(operator_threads)
     decide(const __grid_constant__ RowNest nest, RowPointers base,
            const __grid_constant__ SampleRows rows, SampleSchedule schedule, char* workspace,
@@ -191,34 +235,28 @@ static __global__ void __launch_bounds__(operator_threads)
   wait_for_predecessor();
   const SampledRow row(rows, schedule, workspace, 1);
   SampleState& state = row.state();
-  const uint64_t first = row.most_and_place();
-  const auto most = static_cast<uint32_t>(first >> 32);
-  const uint32_t kept = kept_count(row.options, nest.length);
-  const bool draw = draws(row.options, most);
-  uint32_t token = ~static_cast<uint32_t>(first);
-  if (round == 0 && (!draw || kept == nest.length)) return;
-  if (draw) {
+  const SampleOptions& options = row.options;
+  const uint32_t kept = kept_count(options, nest.length);
+  const bool limited = kept < nest.length, greedy = is_greedy(options);
+  uint32_t token = 0;  // also where nothing is a number
+  if (round == 0 && (greedy || !limited)) return;
+  if (greedy) {
+    token = ~static_cast<uint32_t>(row.most_and_place());
+  } else if (const uint32_t most = state.most; most != 0) {
+    const bool few = limited && state.few != 0;
+    if (round == 1 && few) return;
     const ListedLogits list{row.list(), state.found[round], from_ordered(most),
-                            row.options.temperature};
-    const Sums before{state.before_count[round], state.before_mass[round]};
-    const Target target{kept, round == 0 ? 0 : state.wanted, round == 0};
-    const Chosen chosen = list.choose(before, target);
-    const uint64_t each = list.mass(chosen.number);
-    if (round == 0) {
-      if (threadIdx.x != 0) return;
-      state.least = chosen.number;
-      state.ties = kept - chosen.before.count;
-      state.wanted = wanted_mass(row.options, state.whole,
-                                 chosen.before.mass + each * (kept - chosen.before.count));
-      return;
-    }
-    // As many of equal ones as are needed, at least one.
-    const double missing = state.wanted - static_cast<double>(chosen.before.mass),
-                 needed = each > 0 ? ceil(missing / static_cast<double>(each)) : 1.0;
-    uint32_t nth = needed <= 1 ? 0 : static_cast<uint32_t>(needed) - 1;
-    if (chosen.number == state.least && state.ties > 0 && nth >= state.ties) nth = state.ties - 1;
-    if (nth >= chosen.count) nth = chosen.count - 1;
-    token = list.place_of(chosen, nth);
+                            options.temperature};
+    if (few)
+      token = list.draw_by_ranks({0, 0}, kept, [&](uint64_t kept_mass) {
+        return wanted_mass(options, state.whole, kept_mass);
+      });
+    else if (round == 0)
+      return find_least(list, options, kept, state);
+    else
+      token = find_token(list, kept, state);
+  } else if (round == 0) {
+    return;
   }
   uint32_t index;
   const auto place = place_operator_row<2>(nest, base, rows.first + row.number, index);

@@ -11,6 +11,7 @@ namespace infini::gpu {
 constexpr uint32_t sample_threads = 256;
 constexpr uint32_t part_logits = 1024;      // of a block
 constexpr uint32_t sample_bins = 2048;      // a row's logits by how far they are from the largest
+constexpr uint32_t few_logits = 256;        // that each thread compares its own with
 constexpr uint32_t most_sample_rows = 16;   // of a launch: their options travel with it
 constexpr uint32_t most_logits = 1u << 21;  // beyond, masses of 2^-40 would add up to 10^-5 lost
 
@@ -35,8 +36,8 @@ struct SampleState {
   uint32_t before_count[2], found[2];
   uint32_t most;  // the largest logit as a number
   uint32_t least,
-      ties;  // of the kept: the least number, and how many of it are kept; no limit: 0, 0
-  uint32_t unused;
+      ties;      // of the kept: the least number, and how many of it are kept; no limit: 0, 0
+  uint32_t few;  // all that are kept are in the list of round 0, in which the token is found, too
 };
 
 constexpr SampleSchedule make_sample_schedule(uint32_t rows, uint32_t logits) {

@@ -20,7 +20,7 @@ TEST(RowSchedules, HaveEveryPackOnce) {
     const RowSchedule s = make_row_schedule(1000, packs, true);
     ASSERT_TRUE(s.held) << packs;
     EXPECT_TRUE(std::has_single_bit(s.group));
-    EXPECT_LE(s.group, static_cast<uint32_t>(row_threads));
+    EXPECT_LE(s.group, static_cast<uint32_t>(row_block_threads));
     EXPECT_GE(s.group * held_packs, packs);
     EXPECT_TRUE(s.group == 8 || s.group / 2 * held_packs < packs) << "more threads than needed";
     EXPECT_GE(s.blocks * s.rows_per_block(), 1000u);
@@ -32,7 +32,7 @@ TEST(RowSchedules, GiveABlockToWhatIsNotHeld) {
   for (const RowSchedule& s :
        {make_row_schedule(77, 1025, true), make_row_schedule(77, 3, false)}) {
     EXPECT_FALSE(s.held);
-    EXPECT_EQ(static_cast<uint32_t>(row_threads), s.group);
+    EXPECT_EQ(static_cast<uint32_t>(row_block_threads), s.group);
     EXPECT_EQ(77u, s.blocks);
   }
 }

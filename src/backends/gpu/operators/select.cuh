@@ -94,6 +94,7 @@ struct Target {
 struct Crossing {
   uint32_t bin, count;  // the first bin with which the target is reached, and how many are in it
   Sums before;          // of all bins before it
+  uint64_t whole;       // of all bins
 };
 
 // The sums of all threads before this one, and of all of them.
@@ -125,21 +126,23 @@ __device__ inline Prefix sums_before(const Sums& mine) {
   return prefix;
 }
 
-// All threads; what Bins held is gone. `before` are sums that count as before all bins. A target beyond all of them is that
-// of the last one.
-__device__ inline Crossing find_crossing(const BinSums& own, const Sums& before, Target target) {
+// All threads; what Bins held is gone. `before` are sums that count as before all bins. What is looked for is
+// target_of(the whole mass); a target beyond all of them is that of the last one.
+template <class TargetOf>
+__device__ Crossing find_crossing(const BinSums& own, const Sums& before, TargetOf target_of) {
   const Prefix prefix = sums_before(own.all());
+  Target target = target_of(prefix.all.mass);
   const auto most = static_cast<double>(before.mass + prefix.all.mass);
   target.mass = target.mass < most ? target.mass : most;
   auto& result = *reinterpret_cast<Crossing*>(shared_memory());
-  if (threadIdx.x == 0) result = {0, 0, before};
+  if (threadIdx.x == 0) result = {0, 0, before, prefix.all.mass};
   __syncthreads();
   Sums sums{before.count + prefix.before.count, before.mass + prefix.before.mass};
 #pragma unroll
   for (uint32_t i = 0; i < bins_of_thread; ++i) {
     const Sums next{sums.count + own.counts[i], sums.mass + own.masses[i]};
     if (!target.reached(sums) && target.reached(next))
-      result = {threadIdx.x * bins_of_thread + i, own.counts[i], sums};
+      result = {threadIdx.x * bins_of_thread + i, own.counts[i], sums, prefix.all.mass};
     sums = next;
   }
   __syncthreads();
@@ -172,7 +175,7 @@ struct ListedLogits {
     while ((high - low) >> shift >= sample_bins) ++shift;
     for (;;) {
       const BinSums own = fill(low, high, shift, look);
-      const Crossing found = find_crossing(own, before, target);
+      const Crossing found = find_crossing(own, before, [&](uint64_t) { return target; });
       before = found.before;
       high -= found.bin << shift;
       const uint32_t width = (1u << shift) - 1;
@@ -210,6 +213,44 @@ struct ListedLogits {
       if (end < length) Bins::clear();
     }
     return own;
+  }
+
+  // Where there are few: each thread finds out what comes before its own, and so whether it is the one. `wanted_of` is told
+  // the mass of the first `kept`, or 0 where the list does not reach so far.
+  template <class WantedOf>
+  __device__ uint32_t draw_by_ranks(Sums before, uint32_t kept, WantedOf wanted_of) const {
+    struct Entry {
+      uint32_t number, place;
+      uint64_t mass;
+    };
+    static_assert(sizeof(Entry) * few_logits <= Bins::place && few_logits <= sample_threads);
+    auto* all = reinterpret_cast<Entry*>(shared_memory());
+    auto* kept_mass = reinterpret_cast<uint64_t*>(Bins::counts());
+    auto* drawn = Bins::counts() + 2;
+    const bool exists = threadIdx.x < length;
+    Entry mine{};
+    if (exists) {
+      const uint2 own = list[threadIdx.x];
+      all[threadIdx.x] = mine = {own.x, own.y, mass(own.x)};
+    }
+    if (threadIdx.x == 0) *kept_mass = 0, *drawn = mine.place;
+    __syncthreads();
+    for (uint32_t i = 0; i < length; ++i) {
+      const Entry other = all[i];
+      const bool first =
+          other.number > mine.number || (other.number == mine.number && other.place < mine.place);
+      before.count += first;
+      before.mass += first ? other.mass : 0;
+    }
+    const uint64_t after = before.mass + mine.mass;
+    if (exists && before.count + 1 == kept) *kept_mass = after;
+    __syncthreads();
+    const double wanted = wanted_of(*kept_mass);
+    if (exists && before.count < kept && static_cast<double>(before.mass) < wanted &&
+        wanted <= static_cast<double>(after))
+      *drawn = mine.place;
+    __syncthreads();
+    return *drawn;
   }
 
   // By number. `before`: what is larger than all in the list.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "backends/gpu/operators/rows.cuh"
+#include "backends/gpu/rearrange/tile/schedule.h"
+#include "backends/gpu/rearrange/words.cuh"
 
 namespace infini::gpu {
 
@@ -20,33 +22,43 @@ struct SoftmaxRow {
   const OperatorRow<2>& place;
   uint32_t seen;
 
-  __device__ Numbers<T, count> fetch(uint32_t i) const {
-    auto x = widened_pack(load_pack<T, count>(place.at[1], nest.row_steps[1], i));
+  __device__ Pack<T, count> fetch(uint32_t i) const {
+    return load_pack<T, count>(place.at[1], nest.row_steps[1], i);
+  }
+  __device__ Numbers<T, count> numbers(const Pack<T, count>& pack, uint32_t i) const {
+    auto x = widened_pack(pack);
     if (i + count > seen) {
 #pragma unroll
       for (int k = 0; k < count; ++k) x.v[k] = i + k < seen ? x.v[k] : -INFINITY;
     }
     return x;
   }
-  __device__ static Sum most_of(const Numbers<T, count>& x, Sum most) {
+  __device__ Sum most_of(const Pack<T, count>& pack, uint32_t i, Sum most) const {
+    const auto x = numbers(pack, i);
 #pragma unroll
     for (int k = 0; k < count; ++k) most = larger(x.v[k], most);
     return most;
   }
-  // They become exponentials; returns their sum.
-  __device__ Sum raise(Numbers<T, count>& x, uint32_t i, Sum most) const {
-    Sum sum = 0;
+  // Their exponentials; those that are not seen are 0, whatever the largest is.
+  __device__ Numbers<T, count> raised_all(const Pack<T, count>& pack, uint32_t i, Sum most) const {
+    auto x = widened_pack(pack);
 #pragma unroll
     for (int k = 0; k < count; ++k) x.v[k] = raised(x.v[k] - most);
     if (i + count > seen) {
 #pragma unroll
       for (int k = 0; k < count; ++k) x.v[k] = i + k < seen ? x.v[k] : Sum(0);
     }
+    return x;
+  }
+  __device__ Sum sum_of(const Pack<T, count>& pack, uint32_t i, Sum most) const {
+    const auto x = raised_all(pack, i, most);
+    Sum sum = 0;
 #pragma unroll
     for (int k = 0; k < count; ++k) sum += x.v[k];
     return sum;
   }
-  __device__ void store(uint32_t i, Numbers<T, count>& x, Sum factor) const {
+  __device__ void store(const Pack<T, count>& pack, uint32_t i, Sum most, Sum factor) const {
+    auto x = raised_all(pack, i, most);
 #pragma unroll
     for (int k = 0; k < count; ++k) x.v[k] *= factor;
     store_pack(place.at[0], nest.row_steps[0], i, rounded_pack<T, count>(x));
@@ -56,11 +68,12 @@ struct SoftmaxRow {
   }
 };
 
-// `count` elements at once where they lie together; the last ones of what a row sees may be fewer.
+// `count` elements at once where they lie together; the last ones of what a row sees may be fewer. Held rows are held as
+// they lie and raised twice: more of them fit a processor, which waits less for memory.
 template <class T, int count>
-__global__ void __launch_bounds__(operator_threads)
+__global__ void __launch_bounds__(operator_threads,
+                                  resident_blocks(sizeof(T) == 8 ? 2 : 5, operator_threads))
     softmax_rows(const __grid_constant__ RowNest nest, RowPointers base, RowSchedule schedule) {
-  using Row = SoftmaxRow<T, count>;
   using Sum = SumOf<T>;
   wait_for_predecessor();
   const auto largest = [](Sum a, Sum b) { return larger(a, b); };
@@ -68,40 +81,37 @@ __global__ void __launch_bounds__(operator_threads)
   const GroupRow mine = group_row(schedule, nest.rows);
   uint32_t index;
   const auto place = place_operator_row<2>(nest, base, mine.row, index);
-  const Row row{nest, place, nest.length - nest.extents[0].divisor + index + 1};
+  const SoftmaxRow<T, count> row{nest, place, nest.length - nest.extents[0].divisor + index + 1};
   const RowPart<count> part{schedule.group, mine.own, mine.exists ? nest.length : 0};
   Sum most = -INFINITY, sum = 0;
   if (schedule.held) {
-    Numbers<T, count> x[held_packs];
+    Pack<T, count> x[held_packs];
     const auto seen = [&](auto body) {
       part.held([&](int k, uint32_t i) {
         if (i < row.seen) body(k, i);
       });
     };
     seen([&](int k, uint32_t i) { x[k] = row.fetch(i); });
-    seen([&](int k, uint32_t) { most = Row::most_of(x[k], most); });
+    seen([&](int k, uint32_t i) { most = row.most_of(x[k], i, most); });
     most = over_group(most, schedule.group, 0, largest);
-    seen([&](int k, uint32_t i) { sum += row.raise(x[k], i, most); });
+    seen([&](int k, uint32_t i) { sum += row.sum_of(x[k], i, most); });
     const Sum factor = Sum(1) / over_group(sum, schedule.group, 1, added);
     part.held([&](int k, uint32_t i) {
       if (i < row.seen)
-        row.store(i, x[k], factor);
+        row.store(x[k], i, most, factor);
       else
         row.store_nothing(i);
     });
   } else {
-    part.each(row.seen, [&](uint32_t i) { most = Row::most_of(row.fetch(i), most); });
+    part.each(row.seen, [&](uint32_t i) { most = row.most_of(row.fetch(i), i, most); });
     most = over_group(most, schedule.group, 0, largest);
-    part.each(row.seen, [&](uint32_t i) {
-      auto x = row.fetch(i);
-      sum += row.raise(x, i, most);
-    });
+    part.each(row.seen, [&](uint32_t i) { sum += row.sum_of(row.fetch(i), i, most); });
     const Sum factor = Sum(1) / over_group(sum, schedule.group, 1, added);
     part.each(nest.length, [&](uint32_t i) {
-      if (i >= row.seen) return row.store_nothing(i);
-      auto x = row.fetch(i);
-      row.raise(x, i, most);
-      row.store(i, x, factor);
+      if (i < row.seen)
+        row.store(row.fetch(i), i, most, factor);
+      else
+        row.store_nothing(i);
     });
   }
 }
