@@ -20,9 +20,9 @@ using Layout = InfiniopTensorDescriptor*;
 using Operator = InfiniopDescriptor*;
 
 template <class Function>
-constexpr bool is(Function* function) {
-  return function != nullptr;
-}  // chooses among overloads by the type
+constexpr bool is(Function*) {
+  return true;
+}  // chooses among overloads by the type; addresses are no constants where sanitizers ask for them
 
 static_assert(sizeof(Status) == sizeof(int) && sizeof(Kind) == sizeof(int) &&
               sizeof(infiniDtype_t) == sizeof(int));

@@ -134,6 +134,47 @@ TEST_F(CapiCapture, GraphsAndTheirEventsLeaveNothing) {
   EXPECT_LT(allocated_bytes() - before, 1000 * 16) << "what is left of 1000 graphs";
 }
 
+// Operators run when the graph does, and with the options of then.
+TEST_F(CapiCapture, OperatorsAreRecorded) {
+  const Handle handle;
+  const Tensor row({3}), bytes({3}, {}, INFINI_DTYPE_U8), token({}, {}, INFINI_DTYPE_I32);
+  float x[3] = {1, 2, 3}, sum[3] = {};
+  uint8_t narrow[3] = {};
+  int32_t drawn = -1;
+  infiniopAddDescriptor_t add;
+  infiniopConvertDescriptor_t convert;
+  infiniopRandomSampleDescriptor_t sample;
+  ASSERT_OK(infiniopCreateAddDescriptor(handle.handle, &add, row.desc, row.desc, row.desc));
+  ASSERT_OK(infiniopCreateConvertDescriptor(handle.handle, &convert, bytes.desc, row.desc, nullptr,
+                                            nullptr, nullptr));
+  ASSERT_OK(infiniopCreateRandomSampleDescriptor(handle.handle, &sample, token.desc, row.desc));
+  size_t size;
+  ASSERT_OK(infiniopGetRandomSampleWorkspaceSize(sample, &size));
+  void* workspace;
+  ASSERT_OK(infinirtMalloc(&workspace, size + 1));
+  ASSERT_OK(infiniopAdd(add, nullptr, 0, sum, x, x, origin));
+  ASSERT_OK(infiniopConvert(convert, nullptr, 0, narrow, sum, nullptr, nullptr, origin));
+  ASSERT_OK(infiniopRandomSample(sample, workspace, size, &drawn, sum, 0, 1, 1, 1, origin));
+  EXPECT_EQ(0, sum[0]);
+  EXPECT_EQ(-1, drawn);
+  infinirtGraph_t graph;
+  infinirtGraphExec_t exec;
+  ASSERT_OK(infinirtStreamEndCapture(origin, &graph));
+  ASSERT_OK(infinirtGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  infiniopDestroyAddDescriptor(add);  // the graph keeps what it runs
+  infiniopDestroyConvertDescriptor(convert);
+  infiniopDestroyRandomSampleDescriptor(sample);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_OK(infinirtGraphLaunch(exec, origin));
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(2 * x[k], static_cast<float>(narrow[k]));
+    EXPECT_EQ(i == 0 ? 2 : 0, drawn);
+    x[0] = 7;
+  }
+  EXPECT_OK(infinirtFree(workspace));
+  EXPECT_OK(infinirtGraphExecDestroy(exec));
+  EXPECT_OK(infinirtGraphDestroy(graph));
+}
+
 TEST_F(CapiCapture, AJoinedStreamMayGoBeforeTheEnd) {
   join();
   char a[4] = {1}, b[4] = {0};

@@ -319,7 +319,7 @@ TEST_F(Convert, AnyLayout) { expect_any_layouts(handle, 11, 400); }
 TEST_F(Convert, AnyLayoutPastTheCaches) {
   cpu::Policy policy;
   policy.threads = 2;
-  policy.streamed_bytes = policy.bytes_per_thread = 64;
+  policy.streamed_bytes = policy.bytes_per_thread = 1;
   const cpu::ForcedPolicy lowered(policy);
   expect_any_layouts(handle, 13, 400);
 }

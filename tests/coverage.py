@@ -67,16 +67,17 @@ def tool(name):
 
 
 def count(programs, jobs):
-    """Runs the tests; where their counters are."""
+    """Runs the tests; whether all passed, and where their counters are."""
     profiles = BUILD / "profiles"
     shutil.rmtree(profiles, ignore_errors=True)
     profiles.mkdir(parents=True)
     tests = "|".join(test for tests in programs.values() for test in tests)
     environment = dict(os.environ, LLVM_PROFILE_FILE=str(profiles / "%4m.profraw"))
-    run("ctest", "--test-dir", BUILD, "-R", f"^({tests})$", "--output-on-failure", f"-j{jobs}", env=environment, stdout=sys.stderr)
+    ctest = ["ctest", "--test-dir", BUILD, "-R", f"^({tests})$", "--output-on-failure", f"-j{jobs}"]
+    passed = subprocess.run(ctest, cwd=TOP, env=environment, stdout=sys.stderr).returncode == 0
     merged = profiles / "all.profdata"
     run(tool("llvm-profdata"), "merge", "-sparse", *profiles.glob("*.profraw"), "-o", merged)
-    return merged
+    return passed, merged
 
 
 def uncovered(file):
@@ -133,18 +134,20 @@ def main():
     with Step(f"build {len(programs)} programs"):
         run("ninja", "-C", BUILD, f"-j{given.jobs}", *programs, stdout=sys.stderr)
     with Step("run the tests"):
-        merged = count(programs, given.jobs)
+        passed, merged = count(programs, given.jobs)
     with Step("ask llvm-cov"):
         # Every program has all of the library's objects, and counters of one function are the same in all.
         exported = run(tool("llvm-cov"), "export", "-instr-profile", merged, BUILD / "bin" / "fuzz_graph",
-                       TOP / given.folder, capture_output=True, text=True).stdout
+                       capture_output=True, text=True).stdout
     files = {}
     for file in json.loads(exported)["data"][0]["files"]:
-        path = pathlib.Path(file["filename"])
+        path = (BUILD / file["filename"]).resolve()  # compiler caches make names relative
         if path.is_relative_to(TOP / given.folder) and not path.stem.endswith("_test"):
             files[path.relative_to(TOP)] = (file["summary"], uncovered(file))
     report(files, given.folder, given.lines)
-    return 0
+    if not passed:
+        print("some tests failed, see above: these lines are what the others run", file=sys.stderr)
+    return 0 if passed else 1
 
 
 sys.exit(main())

@@ -122,6 +122,53 @@ TEST(HostileOperators, StridesOfSingleElementsAreNotUsed) {
   EXPECT_OK(infiniopDestroyRoPEDescriptor(rope));
 }
 
+TEST(HostileOperators, PositionsOfAnyIntegerAndOutsideOfTheTable) {
+  const Handle handle;
+  const Tensor head({2, 1, 4}), table({3, 2}), wide_head({2, 1, 4}, {}, INFINI_DTYPE_F64),
+      wide_table({3, 2}, {}, INFINI_DTYPE_F64);
+  for (const auto& [dtype, bytes] : {std::pair{INFINI_DTYPE_I8, 1},
+                                     {INFINI_DTYPE_U8, 1},
+                                     {INFINI_DTYPE_I16, 2},
+                                     {INFINI_DTYPE_U16, 2},
+                                     {INFINI_DTYPE_I32, 4},
+                                     {INFINI_DTYPE_U32, 4},
+                                     {INFINI_DTYPE_I64, 8},
+                                     {INFINI_DTYPE_U64, 8}}) {
+    const Tensor positions({2}, {}, dtype);
+    infiniopRoPEDescriptor_t rope = nullptr;
+    ASSERT_OK(infiniopCreateRoPEDescriptor(handle.handle, &rope, head.desc, head.desc,
+                                           positions.desc, table.desc, table.desc,
+                                           INFINIOP_ROPE_ALGO_GPT_J));
+    const Floats x({1, 2, 3, 4, 1, 2, 3, 4}), y(std::vector<float>(8)), at({0, 0, 0, 0});
+    const char two = 2, three = 3;  // the first is a row, the second behind the last one
+    EXPECT_OK(infinirtMemcpy(at.at(), &two, 1, INFINIRT_MEMCPY_H2D));
+    EXPECT_OK(infinirtMemcpy(at.at(bytes), &three, 1, INFINIRT_MEMCPY_H2D));
+    const Floats sin({9, 9, 9, 9, 0, 1}), cos({9, 9, 9, 9, 1, 0});
+    EXPECT_OK(infiniopRoPE(rope, nullptr, 0, y.at(), x.at(), at.at(), sin.at(), cos.at(), nullptr));
+    const std::vector<float> found = y.values();
+    EXPECT_EQ((std::vector<float>{1, 2, -4, 3}),
+              std::vector<float>(found.begin(), found.begin() + 4));
+    for (size_t i = 4; i < 8; ++i) EXPECT_TRUE(std::isnan(found[i]));
+    infiniopDestroyRoPEDescriptor(rope);
+  }
+  const Tensor position({2}, {}, INFINI_DTYPE_I32);
+  infiniopRoPEDescriptor_t rope = nullptr;  // in f64: two floats are a number of the result
+  ASSERT_OK(infiniopCreateRoPEDescriptor(handle.handle, &rope, wide_head.desc, wide_head.desc,
+                                         position.desc, wide_table.desc, wide_table.desc,
+                                         INFINIOP_ROPE_ALGO_GPT_NEOX));
+  const Floats x(std::vector<float>(16, 1)), y(std::vector<float>(16)), nowhere({nan, nan}),
+      tables(std::vector<float>(12, 1));
+  EXPECT_OK(infiniopRoPE(rope, nullptr, 0, y.at(), x.at(), nowhere.at(), tables.at(), tables.at(),
+                         nullptr));
+  const std::vector<float> found = y.values();
+  for (size_t i = 0; i < 16; i += 2) {
+    double number;
+    std::memcpy(&number, &found[i], sizeof number);
+    EXPECT_TRUE(std::isnan(number));
+  }
+  infiniopDestroyRoPEDescriptor(rope);
+}
+
 class Sampling : public testing::Test {
  protected:
   // The status, or the token.
@@ -201,6 +248,27 @@ TEST_F(Sampling, OptionsThatMeanNothingAreRefused) {
     EXPECT_EQ(INFINI_STATUS_BAD_PARAM, status_);
   }
   EXPECT_EQ(2, sample({1, 2, 3}, nan, nan, 1, nan));  // greedy: nothing else is looked at
+}
+
+TEST_F(Sampling, TheResultMayHaveAnyIntegerType) {
+  for (const auto dtype :
+       {INFINI_DTYPE_I8, INFINI_DTYPE_U8, INFINI_DTYPE_I16, INFINI_DTYPE_U16, INFINI_DTYPE_I32,
+        INFINI_DTYPE_U32, INFINI_DTYPE_I64, INFINI_DTYPE_U64}) {
+    const Tensor result({}, {}, dtype), probs({5});
+    const Floats in({0, 1, 2, 9, 4}), out({0, 0});
+    infiniopRandomSampleDescriptor_t desc = nullptr;
+    ASSERT_OK(infiniopCreateRandomSampleDescriptor(handle_.handle, &desc, result.desc, probs.desc));
+    size_t size = 0;
+    EXPECT_OK(infiniopGetRandomSampleWorkspaceSize(desc, &size));
+    const Floats workspace(std::vector<float>(size / 4 + 16));
+    EXPECT_OK(
+        infiniopRandomSample(desc, workspace.at(), size, out.at(), in.at(), 0, 1, 1, 1, nullptr));
+    const std::vector<float> found = out.values();
+    uint64_t token;
+    std::memcpy(&token, found.data(), sizeof token);
+    EXPECT_EQ(3u, token) << dtype;
+    infiniopDestroyRandomSampleDescriptor(desc);
+  }
 }
 
 TEST_F(Sampling, TokensFitIntoTheResult) {

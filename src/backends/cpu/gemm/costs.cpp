@@ -27,10 +27,6 @@ double load_ns(const Machine& facts, double bytes, double footprint) {
   return bytes / rate_of(facts, footprint, facts.l2_load, facts.l3_load, facts.memory_load).all;
 }
 
-double load_alone_ns(const Machine& facts, double bytes, double footprint) {
-  return bytes / rate_of(facts, footprint, facts.l2_load, facts.l3_load, facts.memory_load).one;
-}
-
 double update_ns(const Machine& facts, double bytes, double footprint) {
   return bytes / rate_of(facts, footprint, facts.l2_copy, facts.l3_copy, facts.memory_copy).all;
 }

@@ -29,8 +29,6 @@ inline double products(const GemmPlan& plan) {
 
 // Reading so many bytes, by all threads together, that are part of so many which come by again and again.
 double load_ns(const Machine& facts, double bytes, double footprint);
-// The same of one thread.
-double load_alone_ns(const Machine& facts, double bytes, double footprint);
 // Writing them, after they were read.
 double update_ns(const Machine& facts, double bytes, double footprint);
 

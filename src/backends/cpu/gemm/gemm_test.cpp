@@ -98,9 +98,9 @@ TEST(CpuGemm, FindsTheWayToReadSmallProducts) {
     const auto problem = harness::parse_gemm(x.text);
     const auto verdict = harness::check(problem, harness::GemmValues::random, 3);
     EXPECT_TRUE(verdict.passed) << verdict.message;
-    EXPECT_STREQ(x.candidate,
-                 Gemm(current_device(), problem.c, problem.a, problem.b).kernel()->candidate())
-        << x.text;
+    const Gemm gemm(current_device(), problem.c, problem.a, problem.b);
+    EXPECT_STREQ(x.candidate, gemm.kernel()->candidate()) << x.text;
+    EXPECT_NE("", gemm.kernel()->schedule()) << x.text;
   }
 }
 
@@ -125,7 +125,9 @@ class EveryCandidate : public testing::TestWithParam<const char*> {
                                                    : "";
     if (!why_not.empty()) GTEST_SKIP() << why_not;
     const auto p = harness::parse_gemm("gemm f32 m=100 n=110 k=120 a=t");
-    EXPECT_EQ(name, Gemm(current_device(), p.c, p.a, p.b).kernel()->candidate());
+    const Gemm gemm(current_device(), p.c, p.a, p.b);
+    EXPECT_EQ(name, gemm.kernel()->candidate());
+    EXPECT_NE("", gemm.kernel()->schedule());
   }
   const Setting candidate_{"INFINI_GEMM", GetParam()};
 };

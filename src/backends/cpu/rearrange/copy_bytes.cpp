@@ -51,7 +51,7 @@ __attribute__((target("avx512f"))) void stream_whole_ahead(char* dst, const char
 
 using StreamLines = void (*)(char* dst, const char* src, int64_t bytes);
 StreamLines stream_lines() {
-  static const StreamLines best = offers(Isa::avx512) ? stream_whole : stream_by_parts;
+  static const StreamLines best = isa() == Isa::avx512 ? stream_whole : stream_by_parts;
   return best;
 }
 
@@ -99,7 +99,7 @@ void copy_streamed_ahead(char* dst, const char* src, int64_t bytes, int64_t ahea
 #if defined(__x86_64__)
   const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) % line_bytes);
   if (bytes >= head + line_bytes) {
-    static const auto stream = offers(Isa::avx512) ? stream_whole_ahead : stream_parts_ahead;
+    static const auto stream = isa() == Isa::avx512 ? stream_whole_ahead : stream_parts_ahead;
     if (head > 0) std::memcpy(dst, src, static_cast<size_t>(head));
     const int64_t lines = (bytes - head) / line_bytes * line_bytes;
     stream(dst + head, src + head, lines, ahead);

@@ -44,6 +44,19 @@ TEST_F(CpuRearrange, CuratedCases) {
   }
 }
 
+TEST_F(CpuRearrange, KernelsSayWhatTheyDo) {
+  for (const auto& text : harness::curated_rearrange_cases()) {
+    const auto problem = harness::parse_rearrange(text);
+    if (element_count(problem.dst) > 1 << 20) continue;
+    Trial trial(problem);
+    for (const auto& make : makes)
+      ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, cached, isa(), [&](const Kernel& kernel) {
+        EXPECT_NE("", kernel.schedule()) << text;
+        EXPECT_NE("", kernel.way(trial.dst())) << text;
+      }));
+  }
+}
+
 TEST_F(CpuRearrange, RandomCases) {
   harness::Random random(20240611);
   for (int i = 0; i < 3000; ++i)

@@ -31,6 +31,7 @@ class Dpbf16 : public testing::Test {
 Gemm product(const harness::GemmProblem& p) {
   Gemm op(current_device(), p.c, p.a, p.b, {}, {.wanted = "dpbf16"});
   EXPECT_STREQ("dpbf16", op.kernel()->candidate());
+  EXPECT_NE("", op.kernel()->schedule());
   return op;
 }
 
