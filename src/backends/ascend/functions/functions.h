@@ -29,6 +29,8 @@ struct FunctionRun {
 void run_map(Calls& calls, const FunctionRun& run);
 // Of one dense row: where the vendor's call truncates or wraps around instead of rounding and saturating.
 void run_host_cast(const FunctionRun& run);
+// Convert, of one dense row: no call has the formats of 8 bits, and none rounds scale·x + shift once.
+void run_host_convert(const FunctionRun& run);
 void run_rms_norm(Calls& calls, const FunctionRun& run);
 // `mask`: a byte for each element of a matrix, 1 where its row does not see it; null where all is seen.
 void run_softmax(Calls& calls, const FunctionRun& run, char* mask);

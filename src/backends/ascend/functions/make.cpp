@@ -65,7 +65,11 @@ bool is_dense_in_rope(const OperatorPlan& plan, int operand) {
   return plan.pair_steps[operand] == row;
 }
 
-unsigned all_operands(const OperatorPlan& plan) { return (1u << plan.operands) - 1; }
+unsigned all_operands(const OperatorPlan& plan) {
+  unsigned all = 0;
+  for (int k = 0; k < plan.operands; ++k) all |= is_absent(plan, k) ? 0u : 1u << k;
+  return all;
+}
 
 // Views have up to 8 dims and no negative strides; row functions get dense operands, softmax a copy that it may change.
 unsigned packed_operands(const OperatorPlan& plan) {
@@ -87,13 +91,15 @@ unsigned packed_operands(const OperatorPlan& plan) {
   }
 }
 
+bool is_hosts(const OperatorPlan& plan) {
+  return plan.function == Function::convert ||
+         (plan.function == Function::cast && !casts_as_we_do(plan.dtypes[0], plan.dtypes[1]));
+}
+
 class AclnnOperator final : public OperatorKernel {
  public:
   AclnnOperator(Device& device, const OperatorPlan& plan)
-      : device_(device),
-        function_(plan.function),
-        on_host_(plan.function == Function::cast &&
-                 !casts_as_we_do(plan.dtypes[0], plan.dtypes[1])) {
+      : device_(device), function_(plan.function), on_host_(is_hosts(plan)) {
     const bool expand = is_map(plan) && (on_host_ || plan.depth + 1 > max_view_rank);
     packed_ = pack_operands(plan, on_host_ ? all_operands(plan) : packed_operands(plan), expand);
     for (int k = 0; k < plan.operands; ++k)
@@ -146,7 +152,8 @@ class AclnnOperator final : public OperatorKernel {
       default: break;
     }
     if (!on_host_) return run_map(calls, run);
-    if (!calls.is_dry()) run_host_cast(run);
+    if (calls.is_dry()) return;
+    function_ == Function::cast ? run_host_cast(run) : run_host_convert(run);
   }
 
   // A byte for each element of a matrix, uploaded once.
@@ -168,7 +175,7 @@ class AclnnOperator final : public OperatorKernel {
 
   Device& device_;
   Function function_;
-  bool on_host_;  // a cast that the vendor's call computes otherwise
+  bool on_host_;  // what the vendor's calls compute otherwise
   PackedOperator packed_;
   std::unique_ptr<RearrangeKernel> copies_[max_operands];
   size_t memory_bytes_ = 0;
@@ -179,8 +186,7 @@ class AclnnOperator final : public OperatorKernel {
 
 std::string why_declined(const OperatorPlan& plan) {
   const Function f = plan.function;
-  if (f == Function::convert) return "it is not made of the vendor's calls yet";
-  if (f == Function::cast) return "";
+  if (f == Function::convert || f == Function::cast) return "";
   const bool exact =
       f == Function::add || f == Function::sub || f == Function::mul || f == Function::div;
   if (plan.dtypes[1] == INFINI_DTYPE_F64 && !exact && f != Function::random_sample)

@@ -13,6 +13,8 @@ struct Launch {
 
 int launch_map(const Launch& launch, char* const* operands, const RowNest& nest);
 int launch_cast(const Launch& launch, char* const* operands, const RowNest& nest);
+int launch_convert(const Launch& launch, char* const* operands, const RowNest& nest,
+                   const ConvertNumbers& numbers);
 int launch_norm(const Launch& launch, char* const* operands, float epsilon, const RowNest& nest);
 int launch_softmax(const Launch& launch, char* const* operands, const RowNest& nest);
 int launch_rope(const Launch& launch, char* const* operands, const RowNest& nest);

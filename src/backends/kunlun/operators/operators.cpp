@@ -1,4 +1,5 @@
 // Elementwise and row operators on the XPU: pack what cannot be walked as it lies, one launch, unpack.
+#include <bit>
 #include <utility>
 
 #include "backends/kunlun/backend.h"
@@ -13,6 +14,21 @@
 namespace infini::kunlun {
 namespace {
 
+ConvertNumbers convert_numbers(const OperatorPlan& plan) {
+  const Conversion& c = plan.conversion;
+  ConvertNumbers numbers{};
+  for (int k = 0; k < 2; ++k) {
+    numbers.formats[k] = static_cast<int32_t>(format_in(plan, k));
+    numbers.along[k] = c.along[k];
+  }
+  numbers.wide = is_wide(format_in(plan, 0)) || is_wide(format_in(plan, 1));
+  numbers.computes = computes(c);
+  numbers.saturates = c.saturates;
+  numbers.scale = std::bit_cast<int64_t>(c.scale);
+  numbers.shift = std::bit_cast<int64_t>(c.shift);
+  return numbers;
+}
+
 class RowOperator final : public OperatorKernel {
  public:
   RowOperator(Device& device, const OperatorPlan& plan)
@@ -20,6 +36,7 @@ class RowOperator final : public OperatorKernel {
     for (int k = 0; k < plan.operands; ++k)
       if (const PackedOperand& operand = schedule_.packed.operands[k]; operand.packed)
         copies_[k] = make_rearrange(device, operand.copy);
+    if (plan.function == Function::convert) numbers_ = convert_numbers(plan);
   }
   size_t workspace_bytes() const override { return static_cast<size_t>(schedule_.packed.bytes); }
   const char* candidate() const override { return workspace_bytes() > 0 ? "packed_rows" : "rows"; }
@@ -32,7 +49,8 @@ class RowOperator final : public OperatorKernel {
     char* operands[max_operands] = {};
     for (int k = 0; k < plan_.operands; ++k) {
       operands[k] = static_cast<char*>(run.operands[k]);
-      if (is_absent(plan_, k) || operands[k] == nullptr) continue;
+      if (is_absent(plan_, k)) operands[k] = nullptr;
+      if (operands[k] == nullptr) continue;
       require_device_memory(operands[k], facts.names[k]);
       if (!copies_[k]) continue;
       operands[k] = base + schedule_.packed.operands[k].at;
@@ -51,6 +69,7 @@ class RowOperator final : public OperatorKernel {
       case Function::rope: return launch_rope(launch, operands, schedule_.nest);
       case Function::random_sample: return draw(launch, operands, run.samples);
       case Function::cast: return launch_cast(launch, operands, schedule_.nest);
+      case Function::convert: return launch_convert(launch, operands, schedule_.nest, numbers_);
       default: return launch_map(launch, operands, schedule_.nest);
     }
   }
@@ -71,6 +90,7 @@ class RowOperator final : public OperatorKernel {
 
   OperatorPlan plan_;
   RowSchedule schedule_;
+  ConvertNumbers numbers_{};  // of convert alone
   std::unique_ptr<RearrangeKernel> copies_[max_operands];
 };
 
@@ -93,7 +113,13 @@ bool needs_more_than_arithmetic(Function function) {
 
 std::unique_ptr<OperatorKernel> make_operator(infini::Device& device, const OperatorPlan& plan,
                                               const Choice&) {
-  if (plan.function == Function::convert) return nullptr;
+  if (plan.function == Function::convert) {
+    const bool wide = is_wide(format_in(plan, 0)) || is_wide(format_in(plan, 1));
+    require(!wide || !computes(plan.conversion), INFINI_STATUS_NOT_IMPLEMENTED,
+            "the kunlun backend declines this convert: scale and shift of i32, u32 and f64 are "
+            "computed in f64 in one step, which the XPU has not");
+    return std::make_unique<RowOperator>(static_cast<Device&>(device), plan);
+  }
   require(plan.dtypes[1] != INFINI_DTYPE_F64 || !needs_more_than_arithmetic(plan.function),
           INFINI_STATUS_NOT_IMPLEMENTED, "the kunlun backend declines this ",
           facts_of(plan.function).name, ": the XPU has no exponential and no root of f64");

@@ -7,6 +7,7 @@
 #include "backends/kunlun/tile.h"
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "plan/convert_plan.h"
 
 namespace infini::kunlun {
 namespace {
@@ -31,7 +32,8 @@ bool is_walkable(const OperatorPlan& plan, int operand) {
 // bursts would be wasted on them.
 PackedOperator pack(const OperatorPlan& plan) {
   unsigned which = 0;
-  const unsigned all = (1u << plan.operands) - 1;
+  unsigned all = (1u << plan.operands) - 1;
+  for (int i = 0; i < plan.operands; ++i) all &= is_absent(plan, i) ? ~(1u << i) : ~0u;
   for (int i = 0; i < plan.operands; ++i) which |= is_walkable(plan, i) ? 0u : 1u << i;
   if (is_map(plan) && plan.depth > 0 && plan.length * dtype_bytes(plan.dtypes[0]) < short_row)
     return pack_operands(plan, all, true);
