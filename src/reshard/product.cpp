@@ -72,6 +72,7 @@ class ProductRun {
         parts_{layout_of_part(plan.dtype(), plan.shape(Factor::a, rank_), operands.a_strides),
                layout_of_part(plan.dtype(), plan.shape(Factor::b, rank_), operands.b_strides)} {
     require_memory();
+    device.make_current();
     if (element_count(c_) > 0) {
       product_ =
           std::make_unique<LocalProduct>(device, c_, operands.c, operands.alpha, operands.beta);
