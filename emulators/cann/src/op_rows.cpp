@@ -9,6 +9,7 @@ namespace cann_emulator {
 namespace {
 
 const Dtypes floats = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+const Dtypes reals = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_DOUBLE};
 
 int64_t product(const std::vector<int64_t>& dims, size_t first, size_t last) {
   int64_t n = 1;
@@ -147,8 +148,8 @@ aclnnStatus aclnnIndexSelectGetWorkspaceSize(const aclTensor* self, int64_t dim,
     };
     return map_first_phase(
         call, "aclnnIndexSelect",
-        {{self, "self", floats, false}, {index, "index", {ACL_INT32, ACL_INT64}, false}},
-        {{out, "out", floats}}, fits,
+        {{self, "self", reals, false}, {index, "index", {ACL_INT32, ACL_INT64}, false}},
+        {{out, "out", reals}}, fits,
         [=](const std::vector<Values>& in, std::vector<Values>& to) {
           for (size_t i = 0; i < to[0].size(); ++i) {
             const int64_t row = in[1][i / length].integer;

@@ -187,8 +187,8 @@ class AclnnOperator final : public OperatorKernel {
 std::string why_declined(const OperatorPlan& plan) {
   const Function f = plan.function;
   if (f == Function::convert || f == Function::cast) return "";
-  const bool exact =
-      f == Function::add || f == Function::sub || f == Function::mul || f == Function::div;
+  const bool exact = f == Function::add || f == Function::sub || f == Function::mul ||
+                     f == Function::div || f == Function::rope;
   if (plan.dtypes[1] == INFINI_DTYPE_F64 && !exact && f != Function::random_sample)
     return "the vendor's operator takes f16, bf16 and f32";
   return "";

@@ -1,4 +1,4 @@
-// RoPE: sines and cosines gathered by position, then four products and two sums in f32.
+// RoPE: sines and cosines gathered by position, then four products and two sums in f32 (f64 in f64).
 //
 // Operands are dense: y and x have the first elements of a head's pairs and then the second ones.
 #include <acl/acl.h>
@@ -25,7 +25,7 @@ int64_t integer_at(const char* p, infiniDtype_t dtype) {
 // For every head which row of the tables it takes, and NaN where there is none.
 struct Positions {
   std::vector<int64_t> rows;
-  std::vector<float> poison;
+  std::vector<double> poison;
   bool all_inside = true;
 };
 
@@ -45,7 +45,7 @@ Positions positions_of(const FunctionRun& run) {
     const int64_t position = integer_at(ids.data() + at, plan.dtypes[2]);
     const bool inside = position >= 0 && position < plan.table_rows;
     all.rows.push_back(inside ? position : 0);
-    all.poison.push_back(inside ? 0 : std::numeric_limits<float>::quiet_NaN());
+    all.poison.push_back(inside ? 0 : std::numeric_limits<double>::quiet_NaN());
     all.all_inside = all.all_inside && inside;
   }
   return all;
@@ -55,6 +55,14 @@ template <class T>
 void upload(char* to, const std::vector<T>& values) {
   const size_t bytes = values.size() * sizeof(T);
   check(aclrtMemcpy(to, bytes, values.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE), "aclrtMemcpy");
+}
+
+// What is computed in.
+aclDataType wide_type(const OperatorPlan& plan) {
+  return plan.dtypes[0] == INFINI_DTYPE_F64 ? ACL_DOUBLE : ACL_FLOAT;
+}
+View widened(Calls& calls, const View& view) {
+  return view.dtype == ACL_DOUBLE ? view : calls.widened(view);
 }
 
 // Half of every head's pairs.
@@ -72,11 +80,11 @@ View half_of(const FunctionRun& run, int operand, int half) {
 // y = a + b or a - b, rounded to y's type; where the head has no position, NaN.
 void finish(Calls& calls, const View& y, const View& a, const View& b, bool subtract,
             const View* poison) {
-  const bool direct = y.dtype == ACL_FLOAT && poison == nullptr;
-  View sum = direct ? y : calls.temporary(y, ACL_FLOAT);
+  const bool direct = y.dtype == a.dtype && poison == nullptr;
+  View sum = direct ? y : calls.temporary(y, a.dtype);
   subtract ? calls.sub(sum, a, b) : calls.add(sum, a, b);
   if (poison != nullptr) {
-    const View marked = calls.temporary(y, ACL_FLOAT);
+    const View marked = calls.temporary(y, a.dtype);
     calls.add(marked, sum, *poison);
     sum = marked;
   }
@@ -89,15 +97,17 @@ void run_rope(Calls& calls, const FunctionRun& run) {
   const OperatorPlan& plan = run.plan;
   const int64_t heads = row_count(plan), half = plan.length;
   const View index{ACL_INT64, 1, {heads}, {1}, calls.take(8 * heads)};
-  const View poison{ACL_FLOAT, 2, {heads, half}, {1, 0}, calls.take(4 * heads)};
+  const aclDataType wide = wide_type(plan);
+  const View poison{wide, 2, {heads, half}, {1, 0}, calls.take(8 * heads)};
   bool marks = true;  // a dry run counts everything
   if (!calls.is_dry()) {
     const Positions positions = positions_of(run);
     upload(index.address, positions.rows);
-    upload(poison.address, positions.poison);
+    const std::vector<float> narrow(positions.poison.begin(), positions.poison.end());
+    wide == ACL_DOUBLE ? upload(poison.address, positions.poison) : upload(poison.address, narrow);
     marks = !positions.all_inside;
   }
-  const View a = calls.widened(half_of(run, 1, 0)), b = calls.widened(half_of(run, 1, 1));
+  const View a = widened(calls, half_of(run, 1, 0)), b = widened(calls, half_of(run, 1, 1));
   const View* const mark = marks ? &poison : nullptr;
   if (plan.table_rows == 0) {  // nothing to gather: all are NaN
     finish(calls, half_of(run, 0, 0), a, b, true, mark);
@@ -109,10 +119,10 @@ void run_rope(Calls& calls, const FunctionRun& run) {
     const View table = dense_rows(dtype, plan.table_rows, half, run.operands[3 + k]);
     const View rows = dense_rows(dtype, heads, half, calls.take(heads * half * bytes_of(dtype)));
     calls.select_rows(rows, table, index);
-    factors[k] = calls.widened(rows);
+    factors[k] = widened(calls, rows);
   }
   const auto product = [&](const View& x, const View& factor) {
-    const View result = calls.temporary(x, ACL_FLOAT);
+    const View result = calls.temporary(x, wide);
     calls.mul(result, x, factor);
     return result;
   };
