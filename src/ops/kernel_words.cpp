@@ -36,6 +36,11 @@ constexpr Words table[] = {
     {"blocked", "panels packed into the caches, outer products in registers"},
     {"weights", "few rows against weights, by one launch"},
     {"lt", "cuBLASLt"},
+    {"chunks", "chunks of rows through the cores' local memory"},
+    {"packed_chunks", "chunks of rows that were packed first"},
+    {"aclnn", "the vendor's operators"},
+    {"aclnn_packed", "the vendor's operators on dense copies"},
+    {"host", "on the host, copied there and back"},
 };
 
 }  // namespace

@@ -71,8 +71,9 @@ inline double rounded(double x, aclDataType dtype) {
 }
 
 inline void store_value(unsigned char* p, const Value& v, aclDataType dtype, size_t size) {
-  if (is_whole(dtype)) {  // truncated, wrapped around
-    int64_t bits = v.whole ? v.integer : std::isnan(v.number) ? 0 : static_cast<int64_t>(v.number);
+  if (is_whole(dtype)) {                             // truncated, wrapped around
+    const bool fits = std::fabs(v.number) < 0x1p63;  // else, and for NaN, the chip says nothing
+    int64_t bits = v.whole ? v.integer : fits ? static_cast<int64_t>(v.number) : INT64_MIN;
     if (dtype == ACL_BOOL) bits = v.whole ? v.integer != 0 : v.number != 0;
     std::memcpy(p, &bits, size);  // little-endian
     return;

@@ -39,7 +39,9 @@ class RowOperator final : public OperatorKernel {
     if (plan.function == Function::convert) numbers_ = convert_numbers(plan);
   }
   size_t workspace_bytes() const override { return static_cast<size_t>(schedule_.packed.bytes); }
-  const char* candidate() const override { return workspace_bytes() > 0 ? "packed_rows" : "rows"; }
+  const char* candidate() const override {
+    return workspace_bytes() > 0 ? "packed_chunks" : "chunks";
+  }
   std::string schedule() const override { return to_string(schedule_); }
 
   void run(const OperatorRun& run) const override {
