@@ -365,6 +365,7 @@ ShuffleKernels shuffle_kernels(Isa level, int depth) {
 std::unique_ptr<RearrangeKernel> make_shuffle(ShuffleSchedule schedule, const RearrangePlan& plan,
                                               const Policy& policy) {
   const int64_t bytes = moved_bytes(plan);
+  complete_program(schedule, plan);
   return std::make_unique<Shuffle>(std::move(schedule), bytes, threads_for(bytes, policy), isa());
 }
 

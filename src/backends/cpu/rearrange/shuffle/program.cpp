@@ -2,6 +2,9 @@
 #include "backends/cpu/rearrange/shuffle/program.h"
 
 #include <algorithm>
+#include <climits>
+#include <numeric>
+#include <span>
 
 #include "backends/cpu/rearrange/panels/kernels.h"
 #include "base/checked.h"
@@ -14,23 +17,38 @@ struct Interval {
 };
 using Windows = std::vector<int64_t>;  // where they begin, ascending
 
-// The sources of bytes begin .. end of dst.
-std::vector<Interval> sources_of(const ShuffleTask& task, int64_t begin, int64_t end) {
+// Where every byte of dst comes from, looked up once: to divide for each costs more than all that is done with it.
+constexpr int64_t nowhere = INT64_MIN;
+std::vector<int64_t> sources_of(const ShuffleTask& task) {
+  std::vector<int64_t> from(static_cast<size_t>(task.bytes()), nowhere);
+  const int64_t atoms = task.block_bytes / task.atom_bytes;
+  const int64_t* offset = task.offsets.data();
+  for (int64_t block = 0; block < task.blocks; ++block) {
+    int64_t* to = from.data() + block * task.block_step;
+    for (int64_t i = 0; i < atoms; ++i, ++offset)
+      for (int64_t j = 0; j < task.atom_bytes; ++j) *to++ = *offset + j;
+  }
+  from.resize(static_cast<size_t>(task.bytes() - task.gap()));
+  return from;
+}
+
+// The sources of some bytes, those that follow each other together: of each of a few streams that take turns, too, so that
+// there is little to be sorted.
+std::vector<Interval> intervals_of(std::span<const int64_t> from) {
+  constexpr size_t streams = 8;
   std::vector<Interval> found;
-  for (int64_t at = begin; at < end;) {
-    const auto [from, count] = task.source_of(at);
-    if (count == 0) {
-      at += task.block_step - at % task.block_step;
-      continue;
+  found.reserve(from.size());
+  size_t turn = 0, misses = 0;  // the interval that the byte before went to; new ones in a row
+  for (const int64_t at : from) {
+    if (at == nowhere) continue;
+    const auto takes = [&](size_t i) { return found[i].begin <= at && at <= found[i].end; };
+    if (found.empty() || !takes(turn)) {
+      turn = found.size() - (misses > streams ? 0 : std::min(found.size(), streams));
+      while (turn < found.size() && !takes(turn)) ++turn;
+      misses = turn == found.size() ? misses + 1 : 0;
+      if (turn == found.size()) found.push_back({at, at});
     }
-    const int64_t now = std::min(count, end - at);
-    const bool again =
-        !found.empty() && found.back().begin <= from && from + now <= found.back().end;
-    if (!found.empty() && found.back().end == from)
-      found.back().end += now;
-    else if (!again)
-      found.push_back({from, from + now});
-    at += now;
+    found[turn].end = std::max(found[turn].end, at + 1);
   }
   return found;
 }
@@ -78,33 +96,36 @@ std::vector<size_t> used(const Windows& windows, const std::vector<Interval>& ne
   return found;
 }
 
-// Calls body(vector, windows that hold it, those that it uses).
+std::vector<size_t> all_of(const Windows& windows) {
+  std::vector<size_t> all(windows.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return all;
+}
+
+// Calls body(vector, windows that hold it, those that it uses) until that is false.
 template <class Body>
-void for_vectors(const ShuffleTask& task, int width, bool shared, Body body) {
-  const int64_t bytes = task.bytes() - task.gap();
-  const Windows common = shared ? cover(sources_of(task, 0, bytes), width) : Windows();
-  for (int64_t at = 0; at < bytes; at += width) {
-    const auto needed = sources_of(task, at, std::min(bytes, at + width));
+void for_vectors(const std::vector<int64_t>& from, int width, bool shared, Body body) {
+  const std::span<const int64_t> all(from);
+  const Windows common = shared ? cover(intervals_of(all), width) : Windows();
+  const auto step = static_cast<size_t>(width);
+  for (size_t at = 0; at < all.size(); at += step) {
+    const auto needed = intervals_of(all.subspan(at, std::min(step, all.size() - at)));
     const Windows own = shared ? Windows() : cover(needed, width);
     const Windows& windows = shared ? common : own;
-    body(at / width, windows, used(windows, needed));
+    if (!body(static_cast<int64_t>(at / step), windows,
+              shared ? used(common, needed) : all_of(own)))
+      return;
   }
 }
 
-int depth_with_own(const ShuffleTask& task, int width) {
-  size_t depth = 0;
-  const int64_t bytes = task.bytes() - task.gap();
-  for (int64_t at = 0; at < bytes; at += width)
-    depth = std::max(depth, cover(sources_of(task, at, std::min(bytes, at + width)), width).size());
-  return static_cast<int>(depth);
-}
-
-int depth_with_shared(const ShuffleTask& task, int width) {
-  size_t depth = 0;
-  for_vectors(task, width, true, [&](int64_t, const Windows&, const std::vector<size_t>& picked) {
-    depth = std::max(depth, picked.size());
+// Of the vector that needs the most; more than `enough` are not counted.
+int depth_of(const std::vector<int64_t>& from, int width, bool shared, int enough) {
+  int depth = 0;
+  for_vectors(from, width, shared, [&](int64_t, const Windows&, const std::vector<size_t>& picked) {
+    depth = std::max(depth, static_cast<int>(picked.size()));
+    return depth <= enough;
   });
-  return static_cast<int>(depth);
+  return depth;
 }
 
 // Permutations of two windows at once: what the second pick of a pair gives the first one knows, too.
@@ -117,10 +138,10 @@ void pair_picks(const ShuffleProgram& program, size_t first, uint8_t* tables) {
 }
 
 // One vector: a pick for each window that it uses, then picks of nothing.
-void add_picks(ShuffleProgram& program, const ShuffleTask& task, int64_t vector,
+void add_picks(ShuffleProgram& program, const std::vector<int64_t>& sources, int64_t vector,
                const Windows& windows, const std::vector<size_t>& picked) {
   const int64_t width = program.width, at = vector * width,
-                count = std::min(width, task.bytes() - task.gap() - at);
+                count = std::min(width, static_cast<int64_t>(sources.size()) - at);
   uint8_t* tables =
       reinterpret_cast<uint8_t*>(program.tables.data()) + vector * program.depth * width;
   const size_t first = program.masks.size();
@@ -128,26 +149,29 @@ void add_picks(ShuffleProgram& program, const ShuffleTask& task, int64_t vector,
     program.offsets.push_back(windows[picked[std::min(static_cast<size_t>(k), picked.size() - 1)]]);
   program.masks.resize(first + static_cast<size_t>(program.depth));
   uint64_t given = 0;
+  size_t k = 0;  // of the window that the byte before came from
   for (int64_t i = 0; i < count; ++i) {
-    const auto [from, known] = task.source_of(at + i);
-    if (known == 0) continue;
-    const size_t window = window_of(windows, from);
-    const auto k = static_cast<size_t>(std::lower_bound(picked.begin(), picked.end(), window) -
-                                       picked.begin());
+    const int64_t from = sources[static_cast<size_t>(at + i)];
+    if (from == nowhere) continue;
+    if (from < windows[picked[k]] || from >= windows[picked[k]] + width)
+      k = static_cast<size_t>(
+          std::lower_bound(picked.begin(), picked.end(), window_of(windows, from)) -
+          picked.begin());
     program.masks[first + k] |= uint64_t{1} << i;
-    tables[static_cast<int64_t>(k) * width + i] = static_cast<uint8_t>(from - windows[window]);
+    tables[static_cast<int64_t>(k) * width + i] = static_cast<uint8_t>(from - windows[picked[k]]);
     given |= uint64_t{1} << i;
   }
-  if (task.gap() != 0) program.stores.push_back(given);
+  if (program.gap != 0) program.stores.push_back(given);
   if (width == line_bytes) pair_picks(program, first, tables);
 }
 
 }  // namespace
 
 ShuffleCost shuffle_cost(const ShuffleTask& task, int width, int most) {
-  const int own = depth_with_own(task, width);
+  const std::vector<int64_t> from = sources_of(task);
+  const int own = depth_of(from, width, false, INT_MAX);
   if (own == 1 || own > most) return {own, false};
-  const int shared = depth_with_shared(task, width);
+  const int shared = depth_of(from, width, true, own);
   return shared <= own ? ShuffleCost{shared, true} : ShuffleCost{own, false};
 }
 
@@ -158,13 +182,16 @@ ShuffleProgram make_shuffle_program(const ShuffleTask& task, int width, const Sh
   program.gap = task.gap();
   program.width = width;
   program.depth = cost.depth;
+  program.shared = cost.shared;
   const int64_t picks = program.vectors() * program.depth;
   ShuffleProgram::Bytes nothing;
   std::fill(std::begin(nothing.byte), std::end(nothing.byte), uint8_t{128});
   program.tables.assign(static_cast<size_t>(ceil_div(picks * width, 64)), nothing);
-  for_vectors(task, width, cost.shared,
+  const std::vector<int64_t> from = sources_of(task);
+  for_vectors(from, width, cost.shared,
               [&](int64_t vector, const Windows& windows, const std::vector<size_t>& picked) {
-                add_picks(program, task, vector, windows, picked);
+                add_picks(program, from, vector, windows, picked);
+                return true;
               });
   program.reach_begin = *std::min_element(program.offsets.begin(), program.offsets.end());
   program.reach_end = *std::max_element(program.offsets.begin(), program.offsets.end()) + width;

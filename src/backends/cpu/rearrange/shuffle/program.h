@@ -13,16 +13,6 @@ struct ShuffleTask {
 
   int64_t bytes() const { return blocks * block_step; }
   int64_t gap() const { return block_step - block_bytes; }
-  // Where a byte of dst comes from, and how many more behind it come from behind that; none: it lies in a gap.
-  struct Source {
-    int64_t from, count;
-  };
-  Source source_of(int64_t byte) const {
-    const int64_t within = byte % block_step, at = byte / block_step * block_bytes + within;
-    if (within >= block_bytes) return {0, 0};
-    return {offsets[static_cast<size_t>(at / atom_bytes)] + at % atom_bytes,
-            atom_bytes - at % atom_bytes};
-  }
 };
 
 // Windows are shared by all vectors (fewer lines are split between loads), or each vector has its own (fewer picks

@@ -205,17 +205,46 @@ int64_t room_around(const ShuffleSchedule& schedule) {
   return schedule.span.end - schedule.span.begin + line_bytes + 2 * room <= most_copied ? room : 0;
 }
 
-// How far the windows of a row reach beyond the bytes that it is made of, at most.
-int64_t overreach(const RearrangePlan& plan, const View& view, const ShuffleProgram& program) {
-  ByteRange own{0, plan.atom_bytes};
-  for (int i = view.level; i < plan.depth; ++i) {
-    const int64_t distance = (plan.loops[i].extent - 1) * plan.loops[i].src_step;
-    (distance < 0 ? own.begin : own.end) += distance;
+// The bytes of src that some blocks of a row are made of.
+ByteRange range_of(const RearrangePlan& plan, int level, int64_t blocks) {
+  ByteRange range{0, plan.atom_bytes};
+  for (int i = level; i < plan.depth; ++i) {
+    const int64_t count = i == level ? blocks : plan.loops[i].extent,
+                  distance = (count - 1) * plan.loops[i].src_step;
+    (distance < 0 ? range.begin : range.end) += distance;
   }
-  const Loop& along = plan.loops[view.level];
-  const int64_t last = (along.extent - 1) / view.blocks * view.blocks * along.src_step;
+  return range;
+}
+
+// How far the windows of a row reach beyond the bytes that it is made of, at most.
+int64_t overreach(const ShuffleSchedule& schedule, const RearrangePlan& plan) {
+  const ShuffleProgram& program = schedule.program;
+  const Loop& along = schedule.along;
+  const ByteRange own = range_of(plan, schedule.level, along.extent);
+  const int64_t last = (along.extent - 1) / program.blocks * program.blocks * along.src_step;
   return std::max({own.begin - std::min<int64_t>(last, 0) - program.reach_begin,
                    std::max<int64_t>(last, 0) + program.reach_end - own.end, int64_t{0}});
+}
+
+void take_reach(ShuffleSchedule& schedule, const RearrangePlan& plan) {
+  schedule.room = room_around(schedule);
+  schedule.overreach = schedule.room == 0 ? overreach(schedule, plan) : 0;
+}
+
+// All but its picks; windows begin with lines, as if src did.
+ShuffleProgram outline_of(const RearrangePlan& plan, const View& view, int width) {
+  ShuffleProgram program;
+  program.blocks = view.blocks;
+  program.bytes = view.blocks * view.block_step;
+  program.gap = view.block_step - view.block_bytes;
+  program.width = width;
+  program.depth = view.cost.depth;
+  program.shared = view.cost.shared;
+  program.counted = view.known;
+  const ByteRange range = range_of(plan, view.level, view.blocks);
+  program.reach_begin = -round_up(-range.begin, width);
+  program.reach_end = round_up(range.end, width);
+  return program;
 }
 
 }  // namespace
@@ -253,18 +282,26 @@ std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan,
   schedule.level = view.level;
   schedule.along = plan.loops[view.level];
   schedule.streamed = beyond_caches(plan, policy);
-  const ShuffleTask task = task_of(plan, view);
-  const ShuffleCost cost = view.known ? view.cost : shuffle_cost(task, width, most_windows);
-  schedule.program = make_shuffle_program(task, width, cost);
+  schedule.program = outline_of(plan, view, width);
   if (schedule.streamed) schedule.ahead = ahead_of(schedule, view.blocks);
   schedule.span = src_range(plan);
-  schedule.room = room_around(schedule);
-  if (schedule.room == 0) schedule.overreach = overreach(plan, view, schedule.program);
+  take_reach(schedule, plan);
   schedule.strip = std::min(schedule.near.extent, most_strip);
   schedule.side_by_side = is_side_by_side(plan, view, policy, width);
   schedule.piece =
       choose_piece(schedule, threads_for(moved_bytes(plan), policy), policy.piece_bytes);
   return schedule;
+}
+
+void complete_program(ShuffleSchedule& schedule, const RearrangePlan& plan) {
+  const ShuffleProgram& outline = schedule.program;
+  const int64_t step = schedule.along.dst_step;
+  const ShuffleTask task =
+      task_of(plan, {schedule.level, step - outline.gap, step, outline.blocks, {}});
+  const ShuffleCost cost = outline.counted ? ShuffleCost{outline.depth, outline.shared}
+                                           : shuffle_cost(task, outline.width, most_windows);
+  schedule.program = make_shuffle_program(task, outline.width, cost);
+  take_reach(schedule, plan);
 }
 
 std::string to_string(const ShuffleSchedule& schedule) {

@@ -30,9 +30,11 @@ struct ShuffleProgram {
   int64_t gap = 0;                // behind each block, shorter than a vector
   int width = 0;                  // of a vector and of a window: 16 or 64
   int depth = 0;                  // picks of each vector
-  std::vector<int64_t> offsets;   // of the picks' windows
-  std::vector<uint64_t> masks;    // bytes of the vector that a pick gives
-  std::vector<uint64_t> stores;   // with gaps: bytes of each vector that may be written
+  bool shared = false;            // vectors have their windows together
+  bool counted = true;  // of an outline: depth is that of this very period, not of a shorter one
+  std::vector<int64_t> offsets;  // of the picks' windows
+  std::vector<uint64_t> masks;   // bytes of the vector that a pick gives
+  std::vector<uint64_t> stores;  // with gaps: bytes of each vector that may be written
   // `width` indices for each pick; 128 where it gives nothing. Of 64: the first pick of each two has there what the
   // second one gives, 64 higher.
   std::vector<Bytes> tables;
@@ -70,9 +72,12 @@ struct ShuffleSchedule {
 };
 
 // `width` is what the machine shuffles at once: 16 or 64 bytes. Null when blocks are too long, or when their
-// bytes come from too many places.
+// bytes come from too many places. The program is an outline, which is enough to say how long it takes.
 std::optional<ShuffleSchedule> make_shuffle_schedule(const RearrangePlan& plan,
                                                      const Policy& policy, int width);
+
+// Makes the program itself, and what follows from how far its windows reach.
+void complete_program(ShuffleSchedule& schedule, const RearrangePlan& plan);
 
 // The windows that the first vector needs: no program needs fewer.
 int least_windows(const RearrangePlan& plan, int width);

@@ -102,8 +102,9 @@ void expect_limits(const ShuffleSchedule& s) {
 bool expect_lawful(const harness::RearrangeProblem& problem, int width) {
   const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
   if (plan.atom_bytes == 0) return false;
-  const auto schedule = make_shuffle_schedule(plan, {2, 1, 0}, width);
+  auto schedule = make_shuffle_schedule(plan, {2, 1, 0}, width);
   if (!schedule) return false;
+  complete_program(*schedule, plan);
   expect_limits(*schedule);
   EXPECT_EQ(bytes_of(plan), bytes_of(*schedule)) << to_string(*schedule);
   EXPECT_FALSE(testing::Test::HasFailure()) << harness::to_text(problem);
@@ -139,8 +140,10 @@ TEST(ShuffleSchedule, EveryByteOnceInShapesThatItIsFor) {
 
 std::optional<ShuffleSchedule> schedule_of(const char* text) {
   const auto problem = harness::parse_rearrange(text);
-  return make_shuffle_schedule(make_rearrange_plan(problem.dst, problem.src), {2, 1 << 18, 1 << 20},
-                               64);
+  const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
+  auto schedule = make_shuffle_schedule(plan, {2, 1 << 18, 1 << 20}, 64);
+  if (schedule) complete_program(*schedule, plan);
+  return schedule;
 }
 
 TEST(ShuffleSchedule, FewWindowsWhereBytesLieTogether) {
