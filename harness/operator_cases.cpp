@@ -156,19 +156,22 @@ std::vector<std::string> curated_operator_cases(Function function) {
   for (const char* const dtype : dtypes) {
     const std::string d = std::string(dtype) + " ";
     if (function == Function::rms_norm)
-      for (const char* const rest : {"1", "3x1", "7x4096", "2x5x64", "4x1000 in_place=x", "0x8"})
+      for (const char* const rest :
+           {"1", "3x1", "7x4096", "2x5x64", "4x1000 in_place=x", "0x8", "1x4400", "2x24576"})
         add(d + rest);
     if (function == Function::causal_softmax)
       for (const char* const rest :
            {"1x1", "1x4096", "8x8", "3x5x17", "2x4x2000", "6x10 in_place=x"})
         add(d + rest);
     if (function == Function::rope)
-      for (const char* const rest : {"1x1x2", "5x3x64", "5x3x64 algo=neox in_place=x",
-                                     "2x5x3x128 algo=neox", "3x2x64 x=64,192,1 y=128,64,1"})
+      for (const char* const rest :
+           {"1x1x2", "5x3x64", "5x3x64 algo=neox in_place=x", "2x5x3x128 algo=neox",
+            "3x2x64 x=64,192,1 y=128,64,1", "3x8x64 x=544,68,1"})
         add(d + rest);
     if (function == Function::random_sample)
       for (const char* const rest : {"1", "257 topk=1", "32000 topk=50 topp=0.8 temperature=0.7",
                                      "3x1000 topk=0 topp=1 random_val=0.99",
+                                     "4500 topk=900 topp=1 random_val=0.8 temperature=3",
                                      "5000 topk=5 topp=0.3 random_val=1 result_dtype=u32"})
         add(d + rest);
   }

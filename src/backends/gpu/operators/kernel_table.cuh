@@ -39,8 +39,9 @@ auto with_number(infiniDtype_t dtype, Use use) {
 // The kernel for single elements and, where it exists, the one for vectors of them.
 struct Kernels {
   const void *single, *vectors;
-  int count;                // elements of a vector, or pairs of rope
-  bool neighbours = false;  // the two elements of a pair lie together, in vectors
+  int count;                           // elements of a vector, or pairs of rope
+  const void* of_long_rows = nullptr;  // vectors, too, where it exists
+  bool neighbours = false;             // the two elements of a pair lie together, in vectors
 };
 
 template <class Use>
@@ -98,6 +99,13 @@ Kernels kernels_of_cast(const OperatorPlan& plan) {
   }
 }
 
+template <class T, class W, int count>
+Kernels norm_kernels() {
+  return {kernel_address(norm_rows<T, W, 1, held_packs>),
+          kernel_address(norm_rows<T, W, count, held_packs>), count,
+          sizeof(T) == 8 ? nullptr : kernel_address(norm_rows<T, W, count, long_held_packs>)};
+}
+
 Kernels kernels_of(const OperatorPlan& plan) {
   switch (plan.function) {
     case Function::cast: return kernels_of_cast(plan);
@@ -115,7 +123,8 @@ Kernels kernels_of(const OperatorPlan& plan) {
         constexpr int count = vector / static_cast<int>(sizeof(T));
         const void* const single = kernel_address(rotate_pairs<T, 1, false>);
         if (are_neighbours(plan))
-          return Kernels{single, kernel_address(rotate_pairs<T, count / 2, true>), count / 2, true};
+          return Kernels{single, kernel_address(rotate_pairs<T, count / 2, true>), count / 2,
+                         nullptr, true};
         return Kernels{single, kernel_address(rotate_pairs<T, count, false>), count};
       });
     case Function::rms_norm:
@@ -123,17 +132,11 @@ Kernels kernels_of(const OperatorPlan& plan) {
         using T = decltype(x);
         constexpr int count = vector / static_cast<int>(sizeof(T));
         if constexpr (sizeof(T) == 2) {
-          if (plan.dtypes[2] == INFINI_DTYPE_F32)
-            return Kernels{kernel_address(norm_rows<T, float, 1>),
-                           kernel_address(norm_rows<T, float, count>), count};
-          if (plan.dtypes[2] == INFINI_DTYPE_F16)
-            return Kernels{kernel_address(norm_rows<T, Half, 1>),
-                           kernel_address(norm_rows<T, Half, count>), count};
-          return Kernels{kernel_address(norm_rows<T, Bfloat, 1>),
-                         kernel_address(norm_rows<T, Bfloat, count>), count};
+          if (plan.dtypes[2] == INFINI_DTYPE_F32) return norm_kernels<T, float, count>();
+          if (plan.dtypes[2] == INFINI_DTYPE_F16) return norm_kernels<T, Half, count>();
+          return norm_kernels<T, Bfloat, count>();
         } else {
-          return Kernels{kernel_address(norm_rows<T, T, 1>), kernel_address(norm_rows<T, T, count>),
-                         count};
+          return norm_kernels<T, T, count>();
         }
       });
     default:

@@ -29,11 +29,13 @@ __device__ Sum norm_factor(const RowNest& nest, uint32_t group, Sum squares) {
   return Sum(1) / sqrt(sum / static_cast<Sum>(nest.length) + static_cast<Sum>(nest.epsilon));
 }
 
-// `count` elements at once where they lie together; held rows and their weights are read once, before they are needed.
-template <class T, class W, int count>
+// `count` elements at once where they lie together; held rows are read once. Short ones' weights are fetched before they
+// are needed.
+template <class T, class W, int count, int packs>
 __global__ void __launch_bounds__(operator_threads)
     norm_rows(const __grid_constant__ RowNest nest, RowPointers base, RowSchedule schedule) {
   using Sum = SumOf<T>;
+  constexpr bool ahead = packs == held_packs;
   wait_for_predecessor();
   const GroupRow mine = group_row(schedule, nest.rows);
   uint32_t index;
@@ -47,13 +49,14 @@ __global__ void __launch_bounds__(operator_threads)
   };
   Sum squares = 0;
   if (schedule.held) {
-    Pack<T, count> x[held_packs];
-    Pack<W, count> w[held_packs];
-    part.held([&](int k, uint32_t i) { x[k] = fetch(i); });
-    part.held([&](int k, uint32_t i) { w[k] = weights(i); });
-    part.held([&](int k, uint32_t) { squares += squares_of(x[k]); });
+    Pack<T, count> x[packs];
+    Pack<W, count> w[packs];
+    part.template held<packs>([&](int k, uint32_t i) { x[k] = fetch(i); });
+    if constexpr (ahead) part.template held<packs>([&](int k, uint32_t i) { w[k] = weights(i); });
+    part.template held<packs>([&](int k, uint32_t) { squares += squares_of(x[k]); });
     const Sum factor = norm_factor(nest, schedule.group, squares);
-    part.held([&](int k, uint32_t i) {
+    part.template held<packs>([&](int k, uint32_t i) {
+      if constexpr (!ahead) w[k] = weights(i);
       store_pack(place.at[0], nest.row_steps[0], i, scaled(x[k], w[k], factor));
     });
   } else {

@@ -60,6 +60,9 @@ class GpuOperator final : public OperatorKernel {
         single_(make_ready(kernels_.single, device.facts().early_launch)),
         vectors_(make_ready(kernels_.vectors != nullptr ? kernels_.vectors : kernels_.single,
                             device.facts().early_launch)),
+        of_long_rows_(
+            make_ready(kernels_.of_long_rows != nullptr ? kernels_.of_long_rows : kernels_.single,
+                       device.facts().early_launch)),
         may_be_vectors_(kernels_.vectors != nullptr && numbers.planes == 1 &&
                         lie_together(plan, heads)),
         numbers_(numbers),
@@ -140,9 +143,12 @@ class GpuOperator final : public OperatorKernel {
     const ReadyKernel& kernel = in_vectors ? vectors_ : single_;
     const auto count = static_cast<uint32_t>(in_vectors ? kernels_.count : 1);
     if (!elementwise_) {
-      const RowSchedule schedule = make_row_schedule(nest.rows, nest.length / count, in_vectors);
+      const uint32_t packs = nest.length / count;
+      RowSchedule schedule = make_row_schedule(nest.rows, packs, in_vectors ? held_packs : 0);
+      const bool is_long = in_vectors && !schedule.held && kernels_.of_long_rows != nullptr;
+      if (is_long) schedule = make_row_schedule(nest.rows, packs, long_held_packs);
       const void* arguments[] = {&nest, &base, &schedule};
-      return start(kernel, schedule.blocks, arguments, stream);
+      return start(is_long ? of_long_rows_ : kernel, schedule.blocks, arguments, stream);
     }
     const FastDivisor per_row = make_fast_divisor(nest.length / count);
     const uint32_t units = nest.rows * per_row.divisor;
@@ -172,7 +178,7 @@ class GpuOperator final : public OperatorKernel {
   Split split_;
   bool elementwise_;
   Kernels kernels_;
-  ReadyKernel single_, vectors_;
+  ReadyKernel single_, vectors_, of_long_rows_;
   bool may_be_vectors_;
   int64_t offsets_[max_operands];
   ConvertNumbers numbers_;  // of convert alone

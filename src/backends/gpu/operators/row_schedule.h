@@ -8,7 +8,8 @@
 namespace infini::gpu {
 
 constexpr int row_block_threads = 256;  // of a block
-constexpr int held_packs = 4;           // of a thread, in registers
+// Packs of a thread, in registers; and of long rows, by a kernel that has more of them.
+constexpr int held_packs = 4, long_held_packs = 12;
 
 // Law: groups are as large as a power of two, at most a block. Where a row is held, its group's threads have all its packs,
 // pack p the thread p % group: it comes from memory once. Else the group is a block, which reads its row more than once.
@@ -20,14 +21,15 @@ struct RowSchedule {
   constexpr uint32_t rows_per_block() const { return row_block_threads / group; }
 };
 
-// For rows of `packs` packs (what is loaded at once). A group has no fewer threads than make a line of memory together.
-constexpr RowSchedule make_row_schedule(uint32_t rows, uint32_t packs, bool may_be_held) {
+// For rows of `packs` packs (what is loaded at once), of which a thread may hold so many; 0: none. A group has no fewer
+// threads than make a line of memory together.
+constexpr RowSchedule make_row_schedule(uint32_t rows, uint32_t packs, uint32_t may_hold) {
   constexpr uint32_t least = 8;
   RowSchedule schedule;
-  schedule.held = may_be_held && packs <= row_block_threads * held_packs;
+  schedule.held = packs <= row_block_threads * may_hold;
   if (schedule.held) {
     schedule.group = least;
-    while (schedule.group * held_packs < packs) schedule.group *= 2;
+    while (schedule.group * may_hold < packs) schedule.group *= 2;
   }
   schedule.blocks = rows / schedule.rows_per_block() + (rows % schedule.rows_per_block() != 0);
   return schedule;

@@ -59,10 +59,10 @@ struct RowPart {
     for (uint32_t i = own * count; i < end; i += group * count) body(i);
   }
   // body(k, first element) for the first few of them, all unrolled: what is fetched stays in registers.
-  template <class Body>
+  template <int packs, class Body>
   __device__ void held(Body body) const {
 #pragma unroll
-    for (int k = 0; k < held_packs; ++k) {
+    for (int k = 0; k < packs; ++k) {
       const uint32_t i = (own + static_cast<uint32_t>(k) * group) * count;
       if (i < length) body(k, i);
     }

@@ -17,7 +17,7 @@ namespace {
 // Each pack of a held row belongs to one thread of its group, among the first few of that thread.
 TEST(RowSchedules, HaveEveryPackOnce) {
   for (const uint32_t packs : {1u, 7u, 8u, 31u, 32u, 33u, 128u, 500u, 512u, 1023u, 1024u}) {
-    const RowSchedule s = make_row_schedule(1000, packs, true);
+    const RowSchedule s = make_row_schedule(1000, packs, held_packs);
     ASSERT_TRUE(s.held) << packs;
     EXPECT_TRUE(std::has_single_bit(s.group));
     EXPECT_LE(s.group, static_cast<uint32_t>(row_block_threads));
@@ -30,11 +30,18 @@ TEST(RowSchedules, HaveEveryPackOnce) {
 
 TEST(RowSchedules, GiveABlockToWhatIsNotHeld) {
   for (const RowSchedule& s :
-       {make_row_schedule(77, 1025, true), make_row_schedule(77, 3, false)}) {
+       {make_row_schedule(77, 1025, held_packs), make_row_schedule(77, 3, 0)}) {
     EXPECT_FALSE(s.held);
     EXPECT_EQ(static_cast<uint32_t>(row_block_threads), s.group);
     EXPECT_EQ(77u, s.blocks);
   }
+}
+
+TEST(RowSchedules, HoldLongRowsInMoreRegisters) {
+  const RowSchedule s = make_row_schedule(77, 2752, long_held_packs);
+  EXPECT_TRUE(s.held);
+  EXPECT_EQ(256u, s.group);
+  EXPECT_FALSE(make_row_schedule(77, 256 * long_held_packs + 1, long_held_packs).held);
 }
 
 // The points of all loops, as offsets of y, x and the position, with each of the group's heads.

@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(operator_threads,
   if (schedule.held) {
     Pack<T, count> x[held_packs];
     const auto seen = [&](auto body) {
-      part.held([&](int k, uint32_t i) {
+      part.template held<held_packs>([&](int k, uint32_t i) {
         if (i < row.seen) body(k, i);
       });
     };
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(operator_threads,
     most = over_group(most, schedule.group, 0, largest);
     seen([&](int k, uint32_t i) { sum += row.sum_of(x[k], i, most); });
     const Sum factor = Sum(1) / over_group(sum, schedule.group, 1, added);
-    part.held([&](int k, uint32_t i) {
+    part.template held<held_packs>([&](int k, uint32_t i) {
       if (i < row.seen)
         row.store(x[k], i, most, factor);
       else
