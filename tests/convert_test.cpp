@@ -71,11 +71,6 @@ struct Workspace {
   void* p = nullptr;
 };
 
-// Kunlun has no f64 arithmetic in one step, and says so.
-bool may_decline(const FormatFacts& y, const FormatFacts& x) {
-  return device_kind() == INFINI_DEVICE_KUNLUN && (is_wide(y.format) || is_wide(x.format));
-}
-
 struct Desc {
   Desc(infiniDtype_t dtype, const std::vector<size_t>& shape,
        const std::vector<ptrdiff_t>& strides = {}) {
@@ -87,14 +82,6 @@ struct Desc {
   ~Desc() { infiniopDestroyTensorDescriptor(t); }
   infiniopTensorDescriptor_t t = nullptr;
 };
-
-void expect_declined(infiniopHandle_t handle, const Desc& y, const Desc& x, const Desc* numbers,
-                     const infiniopConvertOptions_t& options) {
-  infiniopConvertDescriptor_t desc = nullptr;
-  const auto factors = numbers == nullptr ? nullptr : numbers->t;
-  ASSERT_EQ(INFINI_STATUS_NOT_IMPLEMENTED,
-            infiniopCreateConvertDescriptor(handle, &desc, y.t, x.t, factors, factors, &options));
-}
 
 infiniopConvertOptions_t options_for(const FormatFacts& y, const FormatFacts& x, bool saturates,
                                      double scale = 1, double shift = 0) {
@@ -126,10 +113,6 @@ void expect_row(infiniopHandle_t handle, const FormatFacts& y, const FormatFacts
                 const std::vector<char>& from, bool computes, float scale, float shift,
                 bool saturates) {
   const auto options = options_for(y, x, saturates, computes ? scale : 1, computes ? shift : 0);
-  if (computes && may_decline(y, x)) {
-    const Desc yd(y.dtype, {1}), xd(x.dtype, {1});
-    return expect_declined(handle, yd, xd, nullptr, options);
-  }
   const std::vector<char> got = convert_row(handle, y, x, from, options);
   for (size_t i = 0; i < from.size() / static_cast<size_t>(x.bytes); ++i) {
     const uint64_t code = load_code(&from[i * static_cast<size_t>(x.bytes)], x.bytes),
@@ -296,7 +279,6 @@ void expect_layout(infiniopHandle_t handle, const std::vector<size_t>& shape, co
     return static_cast<char*>(m.p) + element * bytes;
   };
   const size_t count = std::accumulate(shape.begin(), shape.end(), size_t{1}, std::multiplies<>());
-  if (may_decline(y, x)) return expect_declined(handle, yd, xd, &nd, options);
   ASSERT_EQ(fine, infiniopCreateConvertDescriptor(handle, &desc, yd.t, xd.t, nd.t, nd.t, &options))
       << infiniGetLastErrorString();
   const Workspace room(desc);

@@ -140,19 +140,4 @@ __device__ inline void put_wide(char* p, int32_t format, double x, bool saturate
   }
 }
 
-// x·a + b, rounded once: the product is exact in f64, and what the sum loses there makes its last bit odd, so that f32 does not see a
-// middle that is none.
-__device__ inline float fused(float x, float a, float b) {
-  const double product = static_cast<double>(x) * static_cast<double>(a), c = b;
-  const double sum = product + c, part = sum - product;
-  const double lost = (product - (sum - part)) + (c - part);
-  if (sum - sum != 0 || lost == 0) return static_cast<float>(sum);
-  int64_t bits;
-  __builtin_memcpy(&bits, &sum, sizeof bits);
-  if ((bits & 1) == 0) bits += (lost > 0) == (sum > 0) ? 1 : -1;
-  double odd;
-  __builtin_memcpy(&odd, &bits, sizeof odd);
-  return static_cast<float>(odd);
-}
-
 }  // namespace infini::kunlun

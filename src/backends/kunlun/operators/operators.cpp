@@ -106,7 +106,8 @@ bool needs_more_than_arithmetic(Function function) {
     case Function::relu:
     case Function::rope:
     case Function::random_sample:  // which is in f32
-    case Function::cast: return false;
+    case Function::cast:
+    case Function::convert: return false;
     default: return true;
   }
 }
@@ -115,13 +116,6 @@ bool needs_more_than_arithmetic(Function function) {
 
 std::unique_ptr<OperatorKernel> make_operator(infini::Device& device, const OperatorPlan& plan,
                                               const Choice&) {
-  if (plan.function == Function::convert) {
-    const bool wide = is_wide(format_in(plan, 0)) || is_wide(format_in(plan, 1));
-    require(!wide || !computes(plan.conversion), INFINI_STATUS_NOT_IMPLEMENTED,
-            "the kunlun backend declines this convert: scale and shift of i32, u32 and f64 are "
-            "computed in f64 in one step, which the XPU has not");
-    return std::make_unique<RowOperator>(static_cast<Device&>(device), plan);
-  }
   require(plan.dtypes[1] != INFINI_DTYPE_F64 || !needs_more_than_arithmetic(plan.function),
           INFINI_STATUS_NOT_IMPLEMENTED, "the kunlun backend declines this ",
           facts_of(plan.function).name, ": the XPU has no exponential and no root of f64");

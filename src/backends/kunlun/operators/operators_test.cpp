@@ -1,4 +1,9 @@
 // Operators on the emulated XPU: right and clean under every interleaving, faults survived, what is declined told with its reason.
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "backends/kunlun/operators/fused.h"
 #include "backends/kunlun/test_support.h"
 #include "harness/operator_check.h"
 #include "harness/operator_problem.h"
@@ -21,6 +26,31 @@ harness::OperatorVerdict verdict_of(const char* text) {
 }
 
 class KunlunOperators : public Emulated {};
+
+// Every bit pattern may come; among others numbers that nearly cancel, denormals and the largest.
+TEST(KunlunFused, IsRoundedOnce) {
+  std::mt19937_64 random(5);
+  const auto draw = [&](uint64_t least_field, uint64_t fields) {
+    const uint64_t field = least_field + random() % fields, zeros = random() % 50;
+    return double_of((random() & 0x800fffffffffffffu & ~((uint64_t{1} << zeros) - 1)) | field
+                                                                                            << 52);
+  };
+  const auto same = [](auto a, auto b) {
+    return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
+  };
+  for (int i = 0; i < 300000; ++i) {
+    const double x = i % 3 == 0   ? draw(0, 2048)
+                     : i % 3 == 1 ? draw(1022, 3)
+                                  : draw(0, 4),
+                 a = i % 3 == 0 ? draw(0, 2048) : draw(1022, 3),
+                 b = i % 3 == 0   ? draw(0, 2048)
+                     : i % 6 == 1 ? -x * a * (1 + 0x1p-52 * static_cast<double>(random() % 3))
+                                  : draw(0, i % 3 == 1 ? 2048 : 4);
+    ASSERT_TRUE(same(std::fma(x, a, b), fused(x, a, b))) << x << " " << a << " " << b;
+    const auto fx = static_cast<float>(x), fa = static_cast<float>(a), fb = static_cast<float>(b);
+    ASSERT_TRUE(same(std::fma(fx, fa, fb), fused(fx, fa, fb))) << fx << " " << fa << " " << fb;
+  }
+}
 
 TEST_F(KunlunOperators, AreCleanUnderManySeeds) {
   for (uint64_t seed = 1; seed <= 8; ++seed)
