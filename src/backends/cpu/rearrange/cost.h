@@ -60,6 +60,9 @@ bool lies_in_l1(const RearrangePlan& plan, const Machine& machine);
 // Of a walk through the plan, if so many bytes of lines stay at hand until they are used again.
 Moved lines_of_walk(const RearrangePlan& plan, const Walk& walk, double held_bytes);
 
+// Bytes of lines that stay in L2 until they are used again.
+inline double held_in_l2(const Machine& m) { return m.l2_bytes / 2; }
+
 // Parts of what the machine's facts count together. A task begins with a place in the nest and a call; a turn is a row, block
 // or period inside of a call; shuffle_ns has a load in it, of which what is in registers has none.
 inline double task_ns(const Machine& m) { return 2 * m.call_ns; }

@@ -70,7 +70,7 @@ double blocks_ns(const BlockSchedule& s, const RearrangePlan& plan, const Settin
   Effort effort;
   effort.threads = threads_of(plan, setting.policy, s.block_count);
   effort.streamed = true;
-  effort.moved = lines_of_walk(plan, walk_of(s), m.l2_bytes / 2);
+  effort.moved = lines_of_walk(plan, walk_of(s), held_in_l2(m));
   effort.moved.parts = ends_of_runs(s, plan);
   const double put = is_word(s.word) ? put_words_ns(s, atoms, m) : atoms * turn_ns(m);
   // Lines leave the buffer while others come: a vector each way.

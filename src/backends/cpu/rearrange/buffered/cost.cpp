@@ -14,7 +14,7 @@ double buffered_ns(const BufferedSchedule& s, const RearrangePlan& plan, const S
   Effort effort;
   effort.threads = threads_of(plan, setting.policy, s.tiles());
   effort.streamed = s.streamed;
-  effort.moved = lines_of_walk(plan, walk_of_sides(s, s.tile_rows(), s.strip), m.l2_bytes / 2);
+  effort.moved = lines_of_walk(plan, walk_of_sides(s, s.tile_rows(), s.strip), held_in_l2(m));
   // Vectors of a tile, those that it fills in part with them.
   const double vectors =
       static_cast<double>(ceil_div(s.strip * s.word, line_bytes) * s.tile_rows());

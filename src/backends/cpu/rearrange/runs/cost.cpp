@@ -51,7 +51,7 @@ double runs_ns(const RunSchedule& s, const RearrangePlan& plan, const Setting& s
   effort.threads = threads_of(plan, setting.policy, s.tasks());
   effort.streamed = s.streamed;
   if (effort.streamed || !lies_in_l1(plan, m))
-    effort.moved = lines_of_walk(plan, walk_of(s, plan), m.l2_bytes / 2);
+    effort.moved = lines_of_walk(plan, walk_of(s, plan), held_in_l2(m));
   if (s.streamed && !s.joined && row % line_bytes != 0)
     effort.moved.parts = std::max(effort.moved.parts, rows * line_bytes);
   effort.instructions_ns =

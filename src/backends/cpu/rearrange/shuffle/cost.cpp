@@ -63,7 +63,7 @@ double shuffle_ns(const ShuffleSchedule& s, const RearrangePlan& plan, const Set
   Effort effort;
   effort.threads = threads_of(plan, setting.policy, s.tasks());
   effort.streamed = s.streamed;
-  effort.moved = lines_of_walk(plan, walk_of(s, plan), m.l2_bytes / 2);
+  effort.moved = lines_of_walk(plan, walk_of(s, plan), held_in_l2(m));
   effort.instructions_ns =
       rows * static_cast<double>(s.pieces()) * 2 * task_ns(m) +
       periods * (turn_ns(m) + static_cast<double>(p.vectors()) * (vector + careful));

@@ -49,7 +49,7 @@ double tiles_ns(const TileSchedule& s, const RearrangePlan& plan, const Setting&
   effort.threads = threads_of(plan, setting.policy, s.outer_count * s.strips() * s.panels());
   effort.streamed = s.store == TileSchedule::Store::streamed;
   if (effort.streamed || !lies_in_l1(plan, m))
-    effort.moved = lines_of_walk(plan, walk_of_sides(s, s.panel_rows(), s.strip), m.l2_bytes / 2);
+    effort.moved = lines_of_walk(plan, walk_of_sides(s, s.panel_rows(), s.strip), held_in_l2(m));
   if (effort.streamed) {  // what is left of a line waits for the next panel: only runs have ends
     const auto runs = static_cast<double>(s.outer_count * s.column_count * s.chunks());
     effort.moved.parts = s.aligned() ? 0 : runs * line_bytes;
