@@ -4,5 +4,5 @@
 #include "backends/cpu/operators/lanes_of_isa.h"
 
 namespace infini::cpu {
-const LaneKernels& lane_kernels_avx2() { return table; }
+const LaneTable& lane_table_avx2() { return table; }
 }  // namespace infini::cpu

@@ -4,5 +4,5 @@
 #include "backends/cpu/operators/lanes_of_isa.h"
 
 namespace infini::cpu {
-const LaneKernels& lane_kernels_avx512() { return table; }
+const LaneTable& lane_table_avx512() { return table; }
 }  // namespace infini::cpu

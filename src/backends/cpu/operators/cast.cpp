@@ -87,8 +87,21 @@ auto with_type(infiniDtype_t dtype, Body body) {
   }
 }
 
-bool is_lane_type(infiniDtype_t d) {
-  return d == INFINI_DTYPE_F16 || d == INFINI_DTYPE_BF16 || d == INFINI_DTYPE_F32;
+bool is_lane_type(infiniDtype_t d) { return lane_of(d) < lane_count; }
+
+void cast_lanes(const RowWork& work, const RowPlaces& places, int64_t first, int64_t count) {
+  const OperatorPlan& plan = work.plan;
+  Target to(plan.dtypes[0], plan.row_steps[0]);
+  Source from(plan.dtypes[1], plan.row_steps[1]);
+  const auto cast = work.kernels(1).casts[lane_of(plan.dtypes[0])];
+  const int64_t block = to.lies_together() && from.lies_together() ? count : block_elements;
+  for (int64_t i = first; i < first + count; i += block) {
+    const int64_t now = std::min(block, first + count - i);
+    char* const at = places.at[0] + i * plan.row_steps[0];
+    cast(to.room(at), from.fetch(places.at[1] + i * plan.row_steps[1], now), now,
+         work.far && to.lies_together());
+    to.put(at, now);
+  }
 }
 
 }  // namespace
@@ -96,19 +109,8 @@ bool is_lane_type(infiniDtype_t d) {
 void run_cast(const RowWork& work, const RowPlaces& places, int64_t first, int64_t count) {
   const OperatorPlan& plan = work.plan;
   const int64_t to_step = plan.row_steps[0], from_step = plan.row_steps[1];
-  if (is_lane_type(plan.dtypes[0]) && is_lane_type(plan.dtypes[1])) {
-    FloatTarget to(work.lanes, plan.dtypes[0], to_step);
-    FloatSource from(work.lanes, plan.dtypes[1], from_step);
-    for (int64_t i = first; i < first + count; i += block_elements) {
-      const int64_t now = std::min(block_elements, first + count - i);
-      char* const at = places.at[0] + i * to_step;
-      const float* const x = from.fetch(places.at[1] + i * from_step, now);
-      if (float* room = to.room(at); room != x)
-        std::memmove(room, x, static_cast<size_t>(now) * sizeof(float));
-      to.put(at, now);
-    }
-    return;
-  }
+  if (is_lane_type(plan.dtypes[0]) && is_lane_type(plan.dtypes[1]))
+    return cast_lanes(work, places, first, count);
   with_type(plan.dtypes[0], [&]<class To>(To) {
     with_type(plan.dtypes[1], [&]<class From>(From) {
       cast_row<To, From>(places.at[0] + first * to_step, to_step, places.at[1] + first * from_step,

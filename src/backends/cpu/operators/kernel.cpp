@@ -5,6 +5,8 @@
 #include "backends/cpu/backend.h"
 #include "backends/cpu/convert/convert.h"
 #include "backends/cpu/operators/rows.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
+#include "backends/cpu/rearrange/schedule.h"
 #include "backends/cpu/runtime/parallel.h"
 #include "backends/cpu/runtime/stream.h"
 #include "base/checked.h"
@@ -21,12 +23,16 @@ class Rows final : public OperatorKernel {
  public:
   explicit Rows(const OperatorPlan& plan)
       : plan_(plan),
-        lanes_(lane_kernels(isa())),
+        lanes_(lane_table(isa())),
         elementwise_(facts_of(plan.function).elementwise),
         pieces_(elementwise_ ? ceil_div(plan.length, piece_elements) : 1) {
+    const Policy policy = current_policy();
+    const int64_t elements = saturating_mul(row_count(plan), plan.length);
+    far_ = saturating_mul(dtype_bytes(plan.dtypes[0]), elements) >=
+           policy.streamed_bytes * std::max(1, policy.threads);
     int64_t bytes = 0;
     for (int i = 0; i < 2; ++i) bytes += dtype_bytes(plan.dtypes[i]);
-    bytes = saturating_mul(bytes, row_count(plan), plan.length);
+    bytes = saturating_mul(bytes, elements);
     threads_ = static_cast<int>(std::clamp<int64_t>(bytes / bytes_per_thread, 1, 1024));
   }
 
@@ -38,7 +44,8 @@ class Rows final : public OperatorKernel {
   const char* candidate() const override { return "row_loop"; }
   std::string schedule() const override {
     return std::to_string(row_count(plan_)) + " rows of " + std::to_string(plan_.length) + ", " +
-           isa_name(isa()) + ", at most " + std::to_string(threads_) + " threads";
+           isa_name(isa()) + (far_ ? ", past the caches" : "") + ", at most " +
+           std::to_string(threads_) + " threads";
   }
 
   void run(const OperatorRun& run) const override {
@@ -59,7 +66,7 @@ class Rows final : public OperatorKernel {
 
  private:
   void execute(const OperatorRun& run) const {
-    const RowWork work{plan_, run, lanes_};
+    const RowWork work{plan_, run, lanes_, far_};
     const int64_t rows = row_count(plan_);
     if (plan_.function == Function::random_sample) {  // they share the workspace
       int64_t row = 0;
@@ -73,6 +80,7 @@ class Rows final : public OperatorKernel {
     parallel_for(tasks, static_cast<int>(std::min<int64_t>(threads, tasks)),
                  [&](int64_t begin, int64_t end) {
                    elementwise_ ? run_pieces(work, begin, end) : run_rows(work, begin, end);
+                   if (far_) streaming_fence();
                  });
   }
 
@@ -101,10 +109,11 @@ class Rows final : public OperatorKernel {
   }
 
   OperatorPlan plan_;
-  const LaneKernels& lanes_;
+  const LaneTable& lanes_;
   bool elementwise_;
   int64_t pieces_;  // of each row
   int threads_;
+  bool far_;  // no cache holds what is written
 };
 
 }  // namespace

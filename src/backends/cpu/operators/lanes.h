@@ -1,36 +1,56 @@
-// Arithmetic on short contiguous arrays of f32, one table for each instruction set: what all elementwise and row operators
-// are made of. Arrays may begin at any address; out may be one of the sources.
+// Arithmetic on short contiguous arrays of f32, f16 or bf16, one table for each instruction set: what all elementwise and
+// row operators are made of. Arrays may begin at any address; out may be one of the sources.
+//
+// Everything is computed in f32 and rounded once, to nearest even; NaN stays NaN. `far`: the arrays are parts of tensors that no cache
+// holds. What is read is then asked for ahead, and what is written goes past the caches; the caller fences (streaming_fence).
 #pragma once
 
 #include <cstdint>
 
 #include "backends/cpu/machine/isa.h"
+#include "base/dtype.h"
 #include "plan/functions.h"
 
 namespace infini::cpu {
 
-struct LaneKernels {
-  using Widen = void (*)(float* out, const void* in, int64_t count);
-  using Narrow = void (*)(void* out, const float* in, int64_t count);
-  using Map = void (*)(float* out, const float* a, const float* b, int64_t count);
+enum class Lane { f32, f16, bf16 };
+constexpr int lane_count = 3;
+// lane_count where elements are of another kind.
+constexpr int lane_of(infiniDtype_t dtype) {
+  switch (dtype) {
+    case INFINI_DTYPE_F32: return static_cast<int>(Lane::f32);
+    case INFINI_DTYPE_F16: return static_cast<int>(Lane::f16);
+    case INFINI_DTYPE_BF16: return static_cast<int>(Lane::bf16);
+    default: return lane_count;
+  }
+}
 
-  Widen from_f16, from_bf16;    // exact
-  Narrow to_f16, to_bf16;       // rounded to nearest even, NaN stays NaN
+// What is done with arrays of one kind.
+struct LaneKernels {
+  using Map = void (*)(void* out, const void* a, const void* b, int64_t count, bool far);
+  using Cast = void (*)(void* out, const void* in, int64_t count, bool far);
+
   Map maps[elementwise_count];  // by function; those of one source do not look at b; none for cast
-  float (*sum_squares)(const float* x, int64_t count);
+  Cast casts[lane_count];       // to each kind
+  float (*sum_squares)(const void* x, int64_t count, bool far);
   // out = x·factor·w
-  void (*scaled)(float* out, const float* x, const float* w, float factor, int64_t count);
+  void (*scaled)(void* out, const void* x, const float* w, float factor, int64_t count, bool far);
   // The largest; NaN where there is one.
-  float (*largest)(const float* x, int64_t count);
-  // out = exp(x - shift)·factor, the sum of which is returned. out may be null.
-  float (*exponentials)(float* out, const float* x, float shift, float factor, int64_t count);
+  float (*largest)(const void* x, int64_t count, bool far);
+  // out = exp(x - shift), the sum of which is returned. out may be null.
+  float (*exponentials)(float* out, const void* x, float shift, int64_t count);
+  // out = x·factor
+  void (*times)(void* out, const float* x, float factor, int64_t count, bool far);
   // (p, q) = (a·cos - b·sin, a·sin + b·cos)
-  void (*rotate)(float* p, float* q, const float* a, const float* b, const float* sin,
-                 const float* cos, int64_t count);
+  void (*rotate)(void* p, void* q, const void* a, const void* b, const float* sin, const float* cos,
+                 int64_t count, bool far);
+};
+struct LaneTable {
+  LaneKernels of[lane_count];
 };
 
-const LaneKernels& lane_kernels(Isa isa);
-const LaneKernels& lane_kernels_avx512();
-const LaneKernels& lane_kernels_avx2();
+const LaneTable& lane_table(Isa isa);
+const LaneTable& lane_table_avx512();
+const LaneTable& lane_table_avx2();
 
 }  // namespace infini::cpu

@@ -60,16 +60,18 @@ void run_plainly(const RowWork& work, const RowPlaces& places, int64_t first, in
 
 void run_lanes(const RowWork& work, const RowPlaces& places, int64_t first, int64_t count) {
   const OperatorPlan& plan = work.plan;
-  FloatTarget to(work.lanes, plan.dtypes[0], plan.row_steps[0]);
-  FloatSource a(work.lanes, plan.dtypes[1], plan.row_steps[1]),
-      b(work.lanes, plan.dtypes[1], plan.row_steps[plan.operands == 3 ? 2 : 1]);
-  for (int64_t i = first; i < first + count; i += block_elements) {
-    const int64_t now = std::min(block_elements, first + count - i);
+  const bool two = plan.operands == 3;
+  Target to(plan.dtypes[0], plan.row_steps[0]);
+  Source a(plan.dtypes[1], plan.row_steps[1]), b(plan.dtypes[1], plan.row_steps[two ? 2 : 1]);
+  const auto compute = work.kernels(0).maps[static_cast<int>(plan.function)];
+  const bool together = to.lies_together() && a.lies_together() && b.lies_together();
+  const int64_t block = together ? count : block_elements;
+  for (int64_t i = first; i < first + count; i += block) {
+    const int64_t now = std::min(block, first + count - i);
     char* const at = places.at[0] + i * plan.row_steps[0];
-    const float* const x = a.fetch(places.at[1] + i * plan.row_steps[1], now);
-    const float* const y =
-        plan.operands == 3 ? b.fetch(places.at[2] + i * plan.row_steps[2], now) : nullptr;
-    work.lanes.maps[static_cast<int>(plan.function)](to.room(at), x, y, now);
+    const void* const x = a.fetch(places.at[1] + i * plan.row_steps[1], now);
+    const void* const y = two ? b.fetch(places.at[2] + i * plan.row_steps[2], now) : nullptr;
+    compute(to.room(at), x, y, now, work.far && to.lies_together());
     to.put(at, now);
   }
 }

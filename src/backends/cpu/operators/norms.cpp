@@ -19,6 +19,8 @@ void put(char* row, int64_t step, int64_t i, double value) {
 }
 bool is_f64(const OperatorPlan& plan) { return plan.dtypes[0] == INFINI_DTYPE_F64; }
 
+constexpr int64_t kept_elements = 16 << 10;  // of a row, between two passes: 64 KB
+
 // body(first element, how many) for the blocks of [0, count).
 template <class Body>
 void in_blocks(int64_t count, const Body& body) {
@@ -75,26 +77,42 @@ void rope_f64(const OperatorPlan& plan, const RowPlaces& places, const char* sin
   }
 }
 
+// A row whose position is not in the tables: NaN.
+void rope_nowhere(const OperatorPlan& plan, const RowPlaces& places) {
+  const auto write = [&]<class Bits>(Bits nan) {
+    for (char* const row : {places.at[0], places.at[0] + plan.pair_steps[0]})
+      for (int64_t i = 0; i < plan.length; ++i)
+        std::memcpy(row + i * plan.row_steps[0], &nan, sizeof nan);
+  };
+  switch (plan.dtypes[0]) {
+    case INFINI_DTYPE_F64: return write(std::numeric_limits<double>::quiet_NaN());
+    case INFINI_DTYPE_F16: return write(uint16_t{0x7e00});
+    case INFINI_DTYPE_BF16: return write(uint16_t{0x7fc0});
+    default: return write(std::numeric_limits<float>::quiet_NaN());
+  }
+}
+
 }  // namespace
 
 void run_rms_norm(const RowWork& work, const RowPlaces& places) {
   const OperatorPlan& plan = work.plan;
   if (is_f64(plan)) return rms_norm_f64(plan, places);
-  FloatTarget to(work.lanes, plan.dtypes[0], plan.row_steps[0]);
-  FloatSource from(work.lanes, plan.dtypes[1], plan.row_steps[1]),
-      weights(work.lanes, plan.dtypes[2], plan.row_steps[2]);
+  const LaneKernels& kernels = work.kernels(1);
+  Target to(plan.dtypes[0], plan.row_steps[0]);
+  Source from(plan.dtypes[1], plan.row_steps[1]);
+  FloatSource weights(work.lanes, plan.dtypes[2], plan.row_steps[2]);
   double sum = 0;
   in_blocks(plan.length, [&](int64_t i, int64_t count) {
-    sum += static_cast<double>(
-        work.lanes.sum_squares(from.fetch(places.at[1] + i * plan.row_steps[1], count), count));
+    const void* const x = from.fetch(places.at[1] + i * plan.row_steps[1], count);
+    sum += static_cast<double>(kernels.sum_squares(x, count, work.far));
   });
   const auto mean = static_cast<float>(sum / static_cast<double>(plan.length));
   const float factor = 1 / std::sqrt(mean + plan.epsilon);
   in_blocks(plan.length, [&](int64_t i, int64_t count) {
     char* const place = places.at[0] + i * plan.row_steps[0];
-    const float* const x = from.fetch(places.at[1] + i * plan.row_steps[1], count);
+    const void* const x = from.fetch(places.at[1] + i * plan.row_steps[1], count);
     const float* const w = weights.fetch(places.at[2] + i * plan.row_steps[2], count);
-    work.lanes.scaled(to.room(place), x, w, factor, count);
+    kernels.scaled(to.room(place), x, w, factor, count, work.far && to.lies_together());
     to.put(place, count);
   });
 }
@@ -103,30 +121,37 @@ void run_causal_softmax(const RowWork& work, const RowPlaces& places, int64_t ro
   const OperatorPlan& plan = work.plan;
   const int64_t rows = plan.loops[plan.depth - 1].extent, seen = plan.length - rows + row + 1;
   if (is_f64(plan)) return softmax_f64(plan, places, seen);
-  FloatTarget to(work.lanes, plan.dtypes[0], plan.row_steps[0]);
-  FloatSource from(work.lanes, plan.dtypes[1], plan.row_steps[1]);
+  const LaneKernels& kernels = work.kernels(1);
+  Target to(plan.dtypes[0], plan.row_steps[0]);
+  Source from(plan.dtypes[1], plan.row_steps[1]);
   const auto fetch = [&](int64_t i, int64_t count) {
     return from.fetch(places.at[1] + i * plan.row_steps[1], count);
   };
   float most = -std::numeric_limits<float>::infinity();
   in_blocks(seen, [&](int64_t i, int64_t count) {
-    const float here = work.lanes.largest(fetch(i, count), count);
+    const float here = kernels.largest(fetch(i, count), count, work.far);
     if (!(here <= most)) most = here;
   });
+  // Exponentials of rows that fit are kept; those of longer ones are computed twice.
+  alignas(64) float kept[kept_elements];
+  const bool keeps = seen <= kept_elements;
   double sum = 0;
   in_blocks(seen, [&](int64_t i, int64_t count) {
-    sum += static_cast<double>(work.lanes.exponentials(nullptr, fetch(i, count), most, 1, count));
+    sum += static_cast<double>(
+        kernels.exponentials(keeps ? kept + i : nullptr, fetch(i, count), most, count));
   });
   const auto factor = static_cast<float>(1 / sum);
   in_blocks(plan.length, [&](int64_t i, int64_t count) {
     char* const place = places.at[0] + i * plan.row_steps[0];
-    float* const out = to.room(place);
-    const int64_t here = std::clamp<int64_t>(seen - i, 0, count);
-    if (here > 0) work.lanes.exponentials(out, fetch(i, here), most, factor, here);
-    for (int64_t k = here; k < count; ++k) {
-      const float zero = 0;
-      std::memcpy(out + k, &zero, sizeof zero);
+    float* const values = keeps ? kept + i : kept;
+    const int64_t here = std::clamp<int64_t>(seen - i, 0, count),
+                  bytes = dtype_bytes(plan.dtypes[0]);
+    auto* const out = static_cast<char*>(to.room(place));
+    if (here > 0) {
+      if (!keeps) kernels.exponentials(values, fetch(i, here), most, here);
+      kernels.times(out, values, factor, here, work.far && to.lies_together());
     }
+    std::memset(out + here * bytes, 0, static_cast<size_t>((count - here) * bytes));
     to.put(place, count);
   });
 }
@@ -137,34 +162,21 @@ void run_rope(const RowWork& work, const RowPlaces& places) {
   const bool inside = position >= 0 && position < plan.table_rows;
   const char *sin = places.at[3] + (inside ? position : 0) * plan.table_steps[0],
              *cos = places.at[4] + (inside ? position : 0) * plan.table_steps[1];
-  if (is_f64(plan) && inside) return rope_f64(plan, places, sin, cos);
-  FloatTarget p(work.lanes, plan.dtypes[0], plan.row_steps[0]),
-      q(work.lanes, plan.dtypes[0], plan.row_steps[0]);
-  FloatSource a(work.lanes, plan.dtypes[1], plan.row_steps[1]),
-      b(work.lanes, plan.dtypes[1], plan.row_steps[1]),
-      s(work.lanes, plan.dtypes[3], plan.row_steps[3]),
+  if (!inside) return rope_nowhere(plan, places);
+  if (is_f64(plan)) return rope_f64(plan, places, sin, cos);
+  const LaneKernels& kernels = work.kernels(0);
+  Target p(plan.dtypes[0], plan.row_steps[0]), q(plan.dtypes[0], plan.row_steps[0]);
+  Source a(plan.dtypes[1], plan.row_steps[1]), b(plan.dtypes[1], plan.row_steps[1]);
+  FloatSource s(work.lanes, plan.dtypes[3], plan.row_steps[3]),
       c(work.lanes, plan.dtypes[4], plan.row_steps[4]);
-  constexpr auto nan = std::numeric_limits<float>::quiet_NaN();
   in_blocks(plan.length, [&](int64_t i, int64_t count) {
     char *const first = places.at[0] + i * plan.row_steps[0], *const second =
                                                                   first + plan.pair_steps[0];
     const char* const from = places.at[1] + i * plan.row_steps[1];
-    if (!inside) {
-      if (is_f64(plan)) {
-        for (int64_t k = 0; k < count; ++k) {
-          put(first, plan.row_steps[0], k, nan);
-          put(second, plan.row_steps[0], k, nan);
-        }
-        return;
-      }
-      std::fill_n(p.room(first), count, nan);
-      std::fill_n(q.room(second), count, nan);
-    } else {
-      work.lanes.rotate(p.room(first), q.room(second), a.fetch(from, count),
-                        b.fetch(from + plan.pair_steps[1], count),
-                        s.fetch(sin + i * plan.row_steps[3], count),
-                        c.fetch(cos + i * plan.row_steps[4], count), count);
-    }
+    kernels.rotate(
+        p.room(first), q.room(second), a.fetch(from, count),
+        b.fetch(from + plan.pair_steps[1], count), s.fetch(sin + i * plan.row_steps[3], count),
+        c.fetch(cos + i * plan.row_steps[4], count), count, work.far && p.lies_together());
     p.put(first, count);
     q.put(second, count);
   });

@@ -5,10 +5,10 @@
 
 namespace infini::cpu {
 
-const LaneKernels& lane_kernels(Isa isa) {
+const LaneTable& lane_table(Isa isa) {
 #if defined(__x86_64__)
-  if (isa == Isa::avx512) return lane_kernels_avx512();
-  if (isa == Isa::avx2) return lane_kernels_avx2();
+  if (isa == Isa::avx512) return lane_table_avx512();
+  if (isa == Isa::avx2) return lane_table_avx2();
 #endif
   (void)isa;
   return table;

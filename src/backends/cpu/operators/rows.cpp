@@ -1,4 +1,4 @@
-// Elements of any type as short arrays of f32, and integers.
+// Elements of any strides as short arrays, and integers.
 #include "backends/cpu/operators/rows.h"
 
 #include <algorithm>
@@ -30,32 +30,24 @@ void store_as(char* p, int64_t value) {
 
 }  // namespace
 
-const float* FloatSource::fetch(const char* p, int64_t count) {
+const void* Source::fetch(const char* p, int64_t count) {
+  if (lies_together()) return p;
   const int64_t apart = step_ == 0 ? 1 : count;  // what is repeated is fetched once
-  if (dtype_ == INFINI_DTYPE_F32) {
-    if (step_ == 4) return reinterpret_cast<const float*>(p);
-    gather(wide_, p, step_, apart);
-  } else {
-    const void* bits = p;
-    if (step_ != 2) {
-      gather(narrow_, p, step_, apart);
-      bits = narrow_;
-    }
-    (dtype_ == INFINI_DTYPE_F16 ? lanes_.from_f16 : lanes_.from_bf16)(wide_, bits, apart);
-  }
-  if (apart < count) std::fill(wide_ + 1, wide_ + count, wide_[0]);
-  return wide_;
+  const auto all = [&]<class Element>(Element* buffer) {
+    gather(buffer, p, step_, apart);
+    if (apart < count) std::fill(buffer + 1, buffer + count, buffer[0]);
+  };
+  bytes_ == 2 ? all(reinterpret_cast<uint16_t*>(buffer_))
+              : all(reinterpret_cast<uint32_t*>(buffer_));
+  return buffer_;
 }
 
-void FloatTarget::put(char* p, int64_t count) {
-  if (dtype_ == INFINI_DTYPE_F32) {
-    if (step_ != 4) scatter(p, step_, wide_, count);
-    return;
-  }
-  const auto to = dtype_ == INFINI_DTYPE_F16 ? lanes_.to_f16 : lanes_.to_bf16;
-  if (step_ == 2) return to(p, wide_, count);
-  to(narrow_, wide_, count);
-  scatter(p, step_, narrow_, count);
+void Target::put(char* p, int64_t count) {
+  if (lies_together()) return;
+  if (bytes_ == 2)
+    scatter(p, step_, reinterpret_cast<const uint16_t*>(buffer_), count);
+  else
+    scatter(p, step_, reinterpret_cast<const uint32_t*>(buffer_), count);
 }
 
 int64_t load_integer(const char* p, infiniDtype_t dtype) {

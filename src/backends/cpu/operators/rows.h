@@ -1,7 +1,8 @@
-// Walking the rows of an operator plan, and elements of any type as short arrays of f32.
+// Walking the rows of an operator plan, and elements of any strides as short arrays.
 #pragma once
 
 #include "backends/cpu/operators/lanes.h"
+#include "base/dtype.h"
 #include "contract/kernels.h"
 
 namespace infini::cpu {
@@ -41,38 +42,52 @@ void walk_rows(const OperatorPlan& plan, const OperatorRun& run, int64_t begin, 
 // So many elements are computed at once: a few such arrays stay in the first cache.
 constexpr int64_t block_elements = 512;
 
-// Elements of one operand as f32: f32 that lie together are used where they are.
-class FloatSource {
+// Elements of one operand lying together: those that do so already are used where they are.
+class Source {
  public:
-  FloatSource(const LaneKernels& lanes, infiniDtype_t dtype, int64_t step)
-      : lanes_(lanes), dtype_(dtype), step_(step) {}
-  // `count` <= block_elements, from `p` on; valid until the next call.
-  const float* fetch(const char* p, int64_t count);
+  Source(infiniDtype_t dtype, int64_t step) : bytes_(dtype_bytes(dtype)), step_(step) {}
+  bool lies_together() const { return step_ == bytes_; }
+  // `count` elements from `p` on, block_elements at most unless they lie together; valid until the next call.
+  const void* fetch(const char* p, int64_t count);
 
  private:
-  const LaneKernels& lanes_;
-  infiniDtype_t dtype_;
-  int64_t step_;
-  alignas(64) float wide_[block_elements];
-  alignas(64) uint16_t narrow_[block_elements];
+  int64_t bytes_, step_;
+  alignas(64) char buffer_[block_elements * 4];
 };
 
 // The same for what is written: room() gives the array for the elements at p, and put() brings them there.
-class FloatTarget {
+class Target {
  public:
-  FloatTarget(const LaneKernels& lanes, infiniDtype_t dtype, int64_t step)
-      : lanes_(lanes), dtype_(dtype), step_(step) {}
-  float* room(char* p) {
-    return dtype_ == INFINI_DTYPE_F32 && step_ == 4 ? reinterpret_cast<float*>(p) : wide_;
-  }
+  Target(infiniDtype_t dtype, int64_t step) : bytes_(dtype_bytes(dtype)), step_(step) {}
+  bool lies_together() const { return step_ == bytes_; }
+  void* room(char* p) { return lies_together() ? p : buffer_; }
   void put(char* p, int64_t count);
 
  private:
-  const LaneKernels& lanes_;
-  infiniDtype_t dtype_;
-  int64_t step_;
+  int64_t bytes_, step_;
+  alignas(64) char buffer_[block_elements * 4];
+};
+
+// Elements of one operand as f32: f32 that lie together are used where they are.
+class FloatSource {
+ public:
+  FloatSource(const LaneTable& lanes, infiniDtype_t dtype, int64_t step)
+      : kernels_(lanes.of[lane_of(dtype)]),
+        is_f32_(dtype == INFINI_DTYPE_F32),
+        source_(dtype, step) {}
+  // `count` <= block_elements, from `p` on; valid until the next call.
+  const float* fetch(const char* p, int64_t count) {
+    const void* const elements = source_.fetch(p, count);
+    if (is_f32_) return static_cast<const float*>(elements);
+    kernels_.casts[static_cast<int>(Lane::f32)](wide_, elements, count, false);
+    return wide_;
+  }
+
+ private:
+  const LaneKernels& kernels_;
+  bool is_f32_;
+  Source source_;
   alignas(64) float wide_[block_elements];
-  alignas(64) uint16_t narrow_[block_elements];
 };
 
 // What a function does with its rows; runs on any thread, does not throw.
@@ -80,7 +95,9 @@ class FloatTarget {
 struct RowWork {
   const OperatorPlan& plan;
   const OperatorRun& run;
-  const LaneKernels& lanes;
+  const LaneTable& lanes;
+  bool far;  // no cache holds what is written
+  const LaneKernels& kernels(int operand) const { return lanes.of[lane_of(plan.dtypes[operand])]; }
 };
 void run_map(const RowWork& work, const RowPlaces& places, int64_t first, int64_t count);
 void run_cast(const RowWork& work, const RowPlaces& places, int64_t first, int64_t count);
