@@ -62,6 +62,16 @@ class Rows final : public Way {
   int64_t dst_offset_, src_offset_, width_;
 };
 
+// What a kernel's reads are worth on the link, writes cross it in sectors: the wanted sectors of a line are asked for
+// in one request if they follow one another, and a request takes as long as some bytes. In bytes of whole lines.
+double bytes_asked_for(const RearrangePlan& plan) {
+  constexpr double line = 128, request = 24;
+  const double lines = source_traffic(plan, 128), sectors = source_traffic(plan, 32);
+  const double runs = static_cast<double>(atom_count(plan)) + sectors / line;
+  const double requests = sectors < 0.99 * lines ? std::min(runs, 2 * lines / line) : lines / line;
+  return (sectors + request * requests) * line / (line + request);
+}
+
 class Mapped final : public Way {
  public:
   Mapped(const TransferCase& transfer, const RearrangePlan& plan) : copy_(transfer.device, plan) {}
@@ -96,9 +106,8 @@ Bid<Way> bid_rows(const TransferCase& transfer, const RearrangePlan& plan, doubl
 
 Bid<Way> bid_mapped(const TransferCase& transfer, const RearrangePlan& plan, double) {
   if (!transfer.pinned) return cannot<Way>("kernels do not reach pageable memory");
-  // Reads cross the link in lines, writes in sectors.
   const double bytes =
-      transfer.to_device() ? source_traffic(plan, 128) : memory_traffic(plan, 32).written;
+      transfer.to_device() ? bytes_asked_for(plan) : memory_traffic(plan, 32).written;
   return would_take<Way>(transfer.link.start_ns + bytes / transfer.link.mapped_bytes_per_ns,
                          [&transfer, &plan] { return std::make_unique<Mapped>(transfer, plan); });
 }

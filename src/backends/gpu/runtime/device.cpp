@@ -182,7 +182,7 @@ bool GpuDevice::reaches_host(const void* p) {
 HostLink GpuDevice::host_link() const {
   HostLink link;
   link.bytes_per_ns = facts_.model.link_bytes_per_ns;
-  link.mapped_bytes_per_ns = 0.75 * facts_.model.link_bytes_per_ns;
+  link.mapped_bytes_per_ns = 0.88 * facts_.model.link_bytes_per_ns;
   link.memory_bytes_per_ns = 0.4 * facts_.model.memory_bytes_per_ns;
   return link;
 }
