@@ -9,8 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = {"src/backends/cpu/gemm": {"simd", "choices"}, "src/backends/cpu/rearrange": {"panels", "choices"},
          "src/backends/gpu/rearrange": {"choices"}, "src/backends/nvidia/gemm": {"choices"}}
 # Types that live in one candidate's folder and are another's, too: (who includes, whose). May only get shorter.
-SHARED = {"src/backends/gpu/rearrange": {("generic", "tile"), ("planes", "tile"), ("rows", "tile"), ("rows", "generic"),
-                                         ("rows", "tiny"), ("scatter", "rows"), ("shift", "rows"), ("transpose", "tile")},
+SHARED = {"src/backends/gpu/rearrange": {("transpose", "tile")},
           "src/backends/nvidia/gemm": {("boxes", "small"), ("weights", "ring")}}
 
 

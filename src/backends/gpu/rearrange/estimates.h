@@ -54,6 +54,7 @@ Estimate<GenericSchedule> estimate_generic(const Machine&, const RearrangePlan&,
 Estimate<TransposeSchedule> estimate_transpose(const Machine&, const RearrangePlan&, double);
 Estimate<TileSchedule> estimate_tiles(const Machine&, const RearrangePlan&, double);
 Estimate<TileSchedule> estimate_staged(const Machine&, const RearrangePlan&, double);
+Estimate<TileSchedule> estimate_words(const Machine&, const RearrangePlan&, double);
 Estimate<TileSchedule> estimate_single(const Machine&, const RearrangePlan&, double);
 
 // The candidate that bids least: what a device like this would run.

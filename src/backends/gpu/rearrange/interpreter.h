@@ -50,13 +50,15 @@ class Interpreter {
 
   void load_rows(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void load_vector(int unit, int64_t to, int64_t from, int32_t begin, int32_t end, bool whole);
-  std::vector<int64_t> look_up(const TileSchedule& s, const TilePlace& place, int32_t first);
+  void make_table(const TileSchedule& s, const TilePlace& place);
+  std::vector<int64_t> look_up(const TileSchedule& s, int32_t first);
   void store_runs_linear(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_runs_prepared(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_runs_each(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_tile(const TileSchedule& s, const TilePlace& place, Gather gather);
   void stage_runs(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_staged(const TileSchedule& s, const TilePlace& place, uint32_t number);
+  void store_runs_words(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_runs_single(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   template <class Offset>
   void gather_vector(const TileSchedule& s, const TilePlace& place, int64_t run, int32_t first,
@@ -85,6 +87,7 @@ class Interpreter {
   int64_t dst_base_, src_base_;
   std::vector<int64_t> expected_, written_;  // by place in dst_range_; -1: none
   std::vector<int64_t> shared_;
+  std::vector<int32_t> table_;
   std::string fault_;
 };
 

@@ -22,13 +22,35 @@ GridLoop grid_loop(int64_t extent, int64_t dst_step, int64_t src_step) {
   return {make_fast_divisor(static_cast<uint32_t>(extent)), dst_step, src_step};
 }
 
-// Loop numbers in the order in which the block takes them: smallest source step first, and among
-// equal ones the smallest in dst.
-void greedy_order(const UnitNest& nest, int* order) {
+// The orders in which a block may take the loops: the smallest step in src first, with what src does not know first or
+// last, or the smallest in dst. Among equal ones the smallest in dst.
+enum class Order { src, src_that_moves, dst };
+
+void order_loops(const UnitNest& nest, Order by, int* order) {
   for (int i = 0; i < nest.depth; ++i) order[i] = nest.depth - 1 - i;
-  std::stable_sort(order, order + nest.depth, [&](int a, int b) {
-    return std::abs(nest.loops[a].src_step) < std::abs(nest.loops[b].src_step);
-  });
+  if (by == Order::dst) return;
+  const auto key = [&](int i) {
+    const int64_t step = std::abs(nest.loops[i].src_step);
+    return step == 0 && by == Order::src_that_moves ? INT64_MAX : step;
+  };
+  std::stable_sort(order, order + nest.depth, [&](int a, int b) { return key(a) < key(b); });
+}
+
+// Bytes that the first warp of a block moves in whole sectors; those of dst are read before, too.
+int64_t warp_sectors(const GenericSchedule& s) {
+  constexpr uint32_t warp = 32;
+  int64_t dst[warp], src[warp];
+  const uint32_t threads = std::min(warp, s.block_units);
+  for (uint32_t thread = 0; thread < threads; ++thread) {
+    const GenericPlace place = place_unit(s, 0, thread);
+    dst[thread] = place.dst / sector_bytes;
+    src[thread] = place.src / sector_bytes;
+  }
+  const auto distinct = [&](int64_t* sectors) {
+    std::sort(sectors, sectors + threads);
+    return std::unique(sectors, sectors + threads) - sectors;
+  };
+  return (2 * distinct(dst) + distinct(src)) * warp / threads;
 }
 
 }  // namespace
@@ -188,13 +210,13 @@ std::optional<TinySchedule> make_tiny_schedule(const UnitNest& nest) {
   return s;
 }
 
-std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest) {
+namespace {
+
+std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest, const int* order) {
   GenericSchedule s{};
   s.unit = nest.unit;
   s.dst_offset = nest.dst_offset;
   s.src_offset = nest.src_offset;
-  int order[max_rank + 1];
-  greedy_order(nest, order);
   int64_t units = 1, blocks = 1;
   bool full = false;
   for (int n = 0; n < nest.depth; ++n) {
@@ -215,6 +237,19 @@ std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest) {
   s.block_units = static_cast<uint32_t>(units);
   s.blocks = static_cast<uint32_t>(blocks);
   return s;
+}
+
+}  // namespace
+
+std::optional<GenericSchedule> make_generic_schedule(const UnitNest& nest) {
+  std::optional<GenericSchedule> best;
+  for (const Order by : {Order::src, Order::src_that_moves, Order::dst}) {
+    int order[max_rank + 1];
+    order_loops(nest, by, order);
+    const auto s = make_generic_schedule(nest, order);
+    if (s && (!best || warp_sectors(*s) < warp_sectors(*best))) best = s;
+  }
+  return best;
 }
 
 std::string to_string(const RowSchedule& s) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/gpu/rearrange/generic/kernel.cuh"
 #include "backends/gpu/rearrange/make_schedules.h"
 #include "backends/gpu/rearrange/planes/kernel.cuh"
 #include "backends/gpu/rearrange/planes/make_schedule.h"
@@ -11,6 +12,7 @@
 #include "backends/gpu/rearrange/shift/kernel.cuh"
 #include "backends/gpu/rearrange/tile/kernel.cuh"
 #include "backends/gpu/rearrange/tile/make_schedule.h"
+#include "backends/gpu/rearrange/tiny/kernel.cuh"
 #include "backends/gpu/rearrange/transpose/kernel.cuh"
 #include "backends/gpu/rearrange/transpose/make_schedule.h"
 #include "backends/gpu/runtime/check.h"
@@ -104,7 +106,8 @@ class Tiles final : public Prepared {
     return schedule_.gather == for_any_base(schedule_.gather) ? schedule_.unit : vector_bytes;
   }
   const char* candidate() const override {
-    return schedule_.gather == Gather::staged   ? "staged"
+    return schedule_.gather == Gather::words    ? "words"
+           : schedule_.gather == Gather::staged ? "staged"
            : schedule_.gather == Gather::single ? "single"
                                                 : "tile";
   }
@@ -119,6 +122,8 @@ class Tiles final : public Prepared {
                                                         move_tiles<2, Gather::columns>};
   static constexpr Kernel<TileSchedule> staged[] = {
       move_tiles<1, Gather::staged>, move_tiles<2, Gather::staged>, move_tiles<4, Gather::staged>};
+  static constexpr Kernel<TileSchedule> words[] = {
+      move_tiles<1, Gather::words>, move_tiles<2, Gather::words>, move_tiles<4, Gather::words>};
 
   static Kernel<TileSchedule> kernel_for(const TileSchedule& schedule, Gather gather) {
     switch (gather) {
@@ -127,6 +132,7 @@ class Tiles final : public Prepared {
       case Gather::linear: return for_unit(kernels<Gather::linear>, schedule.unit);
       case Gather::single: return for_unit(kernels<Gather::single>, schedule.unit);
       case Gather::columns: return for_unit(by_columns, schedule.unit);
+      case Gather::words: return for_unit(words, schedule.unit);
       case Gather::staged: break;
     }
     return for_unit(staged, schedule.unit);

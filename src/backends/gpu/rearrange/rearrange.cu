@@ -54,6 +54,7 @@ constexpr Candidate<Prepared, Machine, RearrangePlan> candidates[] = {
     {"scatter", bid<estimate_scatter>},     {"generic", bid<estimate_generic>},
     {"transpose", bid<estimate_transpose>}, {"tile", bid<estimate_tiles>},
     {"staged", bid<estimate_staged>},       {"single", bid<estimate_single>},
+    {"words", bid<estimate_words>},
 };
 
 constexpr BlockLimits limits{tile_bytes, least_tile_bytes, shared_bytes_per_block,

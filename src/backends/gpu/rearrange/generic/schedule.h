@@ -6,7 +6,7 @@
 // C++17, constexpr: shared by kernel and interpreter.
 #pragma once
 
-#include "backends/gpu/rearrange/tile/schedule.h"
+#include "backends/gpu/rearrange/grid.h"
 
 namespace infini::gpu {
 

@@ -9,7 +9,7 @@
 // shared by kernel and interpreter.
 #pragma once
 
-#include "backends/gpu/rearrange/tile/schedule.h"
+#include "backends/gpu/rearrange/grid.h"
 
 namespace infini::gpu {
 

@@ -1,9 +1,7 @@
-// The row and generic kernels: threads move bytes from global to global memory.
+// The row kernel: threads move vectors from global to global memory.
 #pragma once
 
-#include "backends/gpu/rearrange/generic/schedule.h"
 #include "backends/gpu/rearrange/rows/schedule.h"
-#include "backends/gpu/rearrange/tiny/schedule.h"
 #include "backends/gpu/rearrange/words.cuh"
 
 namespace infini::gpu {
@@ -108,24 +106,6 @@ __global__ void __launch_bounds__(row_threads, resident_blocks(row_blocks, row_t
     move_one_by_one<unit>(s, first_row, rows, skipped, vectors.divisor, dst, src);
   else
     move_side_by_side<unit>(s, first_row, rows, vectors, dst, src);
-}
-
-template <int unit>
-__global__ void __launch_bounds__(generic_threads)
-    move_units(const __grid_constant__ GenericSchedule s, char* dst, const char* src) {
-  const GenericPlace place = place_unit(s, blockIdx.x, threadIdx.x);
-  wait_for_predecessor();
-  if (place.inside) store_word<unit>(dst + place.dst, load_word<unit>(src + place.src));
-}
-
-template <int unit>
-__global__ void __launch_bounds__(tiny_threads)
-    move_tiny(const __grid_constant__ TinySchedule s, char* dst, const char* src) {
-  const uint32_t number = blockIdx.x * tiny_threads + threadIdx.x;
-  const TinyPlace place = place_tiny(s, number);
-  let_successor_start();
-  wait_when_known(static_cast<uint32_t>(place.dst ^ place.src));
-  if (number < s.units) store_word<unit>(dst + place.dst, load_word<unit>(src + place.src));
 }
 
 }  // namespace infini::gpu

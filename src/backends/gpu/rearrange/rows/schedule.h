@@ -7,7 +7,7 @@
 // C++17, constexpr: shared by kernel and interpreter.
 #pragma once
 
-#include "backends/gpu/rearrange/tile/schedule.h"
+#include "backends/gpu/rearrange/grid.h"
 
 namespace infini::gpu {
 
@@ -35,22 +35,6 @@ constexpr bool rows_shift(const RowSchedule& s, uintptr_t dst, uintptr_t src) {
          (dst + static_cast<uintptr_t>(s.dst_offset) - src - static_cast<uintptr_t>(s.src_offset)) %
                  vector_bytes !=
              0;
-}
-
-struct RowPlace {
-  int64_t dst, src;
-};
-
-// Of any schedule that numbers its rows by loops.
-template <class Schedule>
-constexpr RowPlace place_row(const Schedule& s, uint32_t row) {
-  RowPlace place{s.dst_offset, s.src_offset};
-  for (int i = 0; i < s.depth; ++i) {
-    const uint32_t digit = take_digit(row, s.loops[i].extent);
-    place.dst += digit * s.loops[i].dst_step;
-    place.src += digit * s.loops[i].src_step;
-  }
-  return place;
 }
 
 // The part of a row that belongs to one vector: bytes [from, to) of the row. The vector starts at

@@ -6,7 +6,7 @@
 // unit of the plan is visited exactly once. C++17, constexpr: shared by kernel and interpreter.
 #pragma once
 
-#include "backends/gpu/rearrange/rows/schedule.h"
+#include "backends/gpu/rearrange/grid.h"
 
 namespace infini::gpu {
 

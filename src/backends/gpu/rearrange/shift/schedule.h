@@ -8,7 +8,7 @@
 // C++17, constexpr: shared by kernel and interpreter.
 #pragma once
 
-#include "backends/gpu/rearrange/rows/schedule.h"
+#include "backends/gpu/rearrange/grid.h"
 
 namespace infini::gpu {
 

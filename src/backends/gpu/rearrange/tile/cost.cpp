@@ -56,6 +56,7 @@ double gather_instructions(Gather gather, double units) {
     case Gather::prepared: return 10.4;
     case Gather::linear: return 46;
     case Gather::staged: return 26;
+    case Gather::words:
     case Gather::columns:
     case Gather::single: break;
   }
@@ -71,6 +72,15 @@ double split_cost(Ends ends) {
     case Ends::units: break;
   }
   return costs.split_line + costs.split_vector;
+}
+
+// A thread of `words` finds its entries together where the innermost loop is long enough, else each by itself.
+double table_instructions(const TileSchedule& s) {
+  const double each = std::ceil(static_cast<double>(s.table_units) / tile_threads);
+  const bool together =
+      s.gather == Gather::words && s.run_depth > 1 && each <= s.run[0].extent.divisor;
+  return together ? tile_threads / 32 * (costs.table_loop * (s.run_depth + 1) + 8 * each)
+                  : warps(s.table_units) * costs.table_loop * s.run_depth;
 }
 
 // Units one by one: all runs of a thread are found from the first, unless that takes several loops.
@@ -102,16 +112,32 @@ void add_staged_walk(const TileSchedule& s, BlockWork& work) {
   work.words = units + shifted_words;
   work.word_bytes = s.unit;
   work.piece = std::min<double>(s.out_pieces.divisor, 32) * s.out_bytes;
-  work.once += work.warps * once * costs.look_up * units +
-               warps(s.table_units) * costs.table_loop * s.run_depth +
+  work.once += work.warps * once * costs.look_up * units + table_instructions(s) +
                tile_threads / 32 * out * shift * s.repeats[0];
   // The sectors that runs share are written together, unless the runs lie far apart.
   if (!work.runs_far) work.lie.runs = std::min(work.lie.runs, Ends::vectors);
 }
 
+// Words of runs, each by a thread.
+void add_words_walk(const TileSchedule& s, BlockWork& work) {
+  const double units = 4.0 / s.unit, lanes = s.lanes.divisor;
+  const double once = std::ceil(s.out_pieces.divisor / lanes);
+  const double turns = repeat_turns(s, s.repeats[0]), alike = s.repeats[0] / turns;
+  work.rounds = once * std::ceil(static_cast<double>(s.runs[0]) / s.run_threads) * turns;
+  work.warps = warps(lanes * s.run_threads);
+  work.vector = 16 + 3 * units + (s.unit < 4 ? 2 * units : 0) + 40 * (alike - 1);
+  work.at_once = 2;
+  work.words = units;
+  work.word_bytes = s.unit;
+  work.piece = std::min(lanes, 32.0) * 4;
+  work.once += work.warps * once * turns * 12 * units + table_instructions(s);
+  work.lie.runs = std::min(work.lie.runs, Ends::vectors);
+}
+
 void add_store_walk(const TileSchedule& s, BlockWork& work) {
   if (s.gather == Gather::single) return add_single_walk(s, work);
   if (s.gather == Gather::staged) return add_staged_walk(s, work);
+  if (s.gather == Gather::words) return add_words_walk(s, work);
   const double units = vector_bytes / s.unit, lanes = s.lanes.divisor;
   const auto vectors = static_cast<double>(run_vectors(s));
   const double columns = s.gather == Gather::columns ? 4.0 / s.unit : 1;
@@ -121,15 +147,15 @@ void add_store_walk(const TileSchedule& s, BlockWork& work) {
            : std::ceil(vectors / lanes) * std::ceil(s.runs[0] / columns / s.run_threads) * columns;
   work.warps = warps(each ? tile_threads : lanes * s.run_threads);
   const double partial = work.lie.runs != Ends::units ? 0 : std::min(1.0, 48 / vectors) * units;
-  work.vector = gather_instructions(s.gather, units) + costs.repeat * s.repeats[0] +
+  const double turns = repeat_turns(s, s.repeats[0]);
+  work.vector = gather_instructions(s.gather, units) + costs.repeat * s.repeats[0] / turns +
                 partial * (s.unit == 1 ? costs.part_byte : costs.part_unit);
-  if (s.repeats_apart) work.rounds *= s.repeats[0];
+  work.rounds *= turns;
   work.words = s.gather == Gather::columns ? 4 : units;
   work.word_bytes = s.unit;
   work.piece = std::min(lanes, 32.0) * vector_bytes;
   if (s.gather == Gather::prepared) work.once += work.warps * costs.look_up * units;
-  if (s.gather <= Gather::prepared)
-    work.once += warps(s.table_units) * costs.table_loop * s.run_depth;
+  if (s.gather <= Gather::prepared) work.once += table_instructions(s);
 }
 
 }  // namespace
@@ -143,9 +169,12 @@ void Banks::ask(int32_t byte) {
 }
 
 double bank_conflicts(const TileSchedule& s) {
-  const auto units = static_cast<uint32_t>(s.gather == Gather::single ? 1 : vector_bytes / s.unit);
+  const auto units = static_cast<uint32_t>(s.gather == Gather::single  ? 1
+                                           : s.gather == Gather::words ? 4 / s.unit
+                                                                       : vector_bytes / s.unit);
   const uint32_t runs = s.gather == Gather::columns ? static_cast<uint32_t>(4 / s.unit) : 1;
-  const bool alike = s.gather >= Gather::linear && (s.unit >= 4 || s.gather == Gather::columns);
+  const bool alike = s.gather >= Gather::linear && s.gather != Gather::words &&
+                     (s.unit >= 4 || s.gather == Gather::columns);
   const uint32_t samples = alike ? 1 : std::min(units, 4u);
   const auto last = static_cast<uint32_t>(s.run_units[0] - 1);
   double sum = 0;
@@ -198,8 +227,9 @@ BlockWork work_of(const TileSchedule& s, const Lie& lie) {
   work.run_traffic = run_traffic(s, s.gather == Gather::single);
   work.bytes = work.run_bytes * work.runs * work.repeats;
   work.shared_bytes = s.shared_bytes;
-  work.resident = s.unit == 1 && looks_up(s.gather) ? 4 : 5;
-  work.rows = s.rows[0], work.row_bytes = s.row_bytes[0], work.row_depth = s.row_depth;
+  work.resident = s.gather == Gather::words ? 6 : s.unit == 1 && looks_up(s.gather) ? 4 : 5;
+  work.rows = s.rows[0], work.row_bytes = s.row_bytes[0];
+  work.row_depth = s.rows_listed ? 0.5 : s.row_depth;  // found once, for all threads
   work.row_step = s.row_depth > 0 ? std::abs(static_cast<double>(s.row[0].step)) : INFINITY;
   work.row_rounds =
       std::ceil(work.rows / std::floor(tile_threads / s.row_lanes[!s.rows_even].divisor));

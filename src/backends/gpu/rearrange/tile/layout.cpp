@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <numeric>
 
 #include "backends/gpu/rearrange/tile/cost.h"
+#include "backends/gpu/rearrange/tile/walks.h"
 #include "base/checked.h"
 
 namespace infini::gpu {
 namespace {
 
-constexpr int64_t grid_limit = std::numeric_limits<int32_t>::max();
 constexpr uint32_t no_skew = 31;
 constexpr int64_t most_table_units = 2560;
 
@@ -28,24 +27,19 @@ bool whole_vectors(const TileLoop* loops, int count) {
                      [](const TileLoop& loop) { return loop.step % vector_bytes == 0; });
 }
 
-FastDivisor divisor_of(int64_t n) { return make_fast_divisor(static_cast<uint32_t>(n)); }
-
 // The smallest number from `least` on that is `step` modulo the vector.
 int64_t pitch_from(int64_t least, int64_t step) {
   const int64_t rest = (step - least) % vector_bytes;
   return least + (rest + vector_bytes) % vector_bytes;
 }
 
-class Layouter {
+class Layouter : TileWalks {
  public:
   Layouter(const UnitNest& nest, const TileShape& shape, const TileBudget& model, BestTile& best)
-      : nest_(nest),
-        shape_(shape),
+      : TileWalks(nest, shape),
         model_(model),
         best_(best),
-        vector_units_(vector_bytes / nest.unit),
-        run_cut_(cut_loop(shape.run_order, shape.run_length)),
-        row_cut_(cut_loop(shape.row_order, shape.row_length)) {}
+        vector_units_(vector_bytes / nest.unit) {}
 
   void make() {
     if (shape_.row_bytes > model_.shared_bytes || !lay_grid() || !lay_walks()) return;
@@ -64,117 +58,6 @@ class Layouter {
 
  private:
   bool single() const { return shape_.stores == Stores::single; }
-
-  // The loop of a chain that the tile takes a part of: only ever the chain's outermost.
-  int cut_loop(const int* order, int length) const {
-    if (length == 0) return -1;
-    const int outer = order[length - 1];
-    return shape_.take[outer] < nest_.loops[outer].extent ? outer : -1;
-  }
-
-  bool add_grid_loop(int i) {
-    const Loop& loop = nest_.loops[i];
-    const int64_t extent = ceil_div(loop.extent, shape_.take[i]);
-    if (s.grid_depth == max_grid_loops || extent > grid_limit ||
-        !checked_mul(tiles_, extent, tiles_) || tiles_ > grid_limit)
-      return false;
-    s.grid[s.grid_depth++] = {make_fast_divisor(static_cast<uint32_t>(extent)),
-                              loop.dst_step * shape_.take[i], loop.src_step * shape_.take[i]};
-    return true;
-  }
-
-  // Blocks that follow one another share the edges of runs, then of rows: cut loops go fastest.
-  bool lay_grid() {
-    s.d_cut = s.s_cut = s.r_cut = -1;
-    if (run_cut_ >= 0) {
-      s.d_cut = s.grid_depth;
-      if (!add_grid_loop(run_cut_)) return false;
-    }
-    if (row_cut_ >= 0) {
-      s.s_cut = row_cut_ == run_cut_ ? s.d_cut : s.grid_depth;
-      if (row_cut_ != run_cut_ && !add_grid_loop(row_cut_)) return false;
-    }
-    for (int i = nest_.depth; i-- > 0;) {
-      if (shape_.take[i] == nest_.loops[i].extent || i == run_cut_ || i == row_cut_) continue;
-      if (i == shape_.repeat) s.r_cut = s.grid_depth;
-      if (!add_grid_loop(i)) return false;
-    }
-    s.tiles = static_cast<uint32_t>(tiles_);
-    return true;
-  }
-
-  // The images' pitches come later: until then a step from row to row is 0.
-  bool lay_walks() {
-    for (int n = 0; n < shape_.run_length; ++n) {
-      const int i = shape_.run_order[n];
-      const Loop& loop = nest_.loops[i];
-      if (s.run_depth == max_tile_loops) return false;
-      TileLoop position{divisor_of(shape_.take[i]), 0, loop.dst_step};
-      row_of_[s.run_depth] = -1;
-      if (shape_.in_row[i]) {
-        position.image = static_cast<int32_t>(loop.src_step);
-      } else if (loop.src_step != 0) {
-        row_of_[s.run_depth] = s.row_depth;
-        s.row[s.row_depth++] = {position.extent, 0, loop.src_step};
-        const int64_t reach = (shape_.take[i] - 1) * loop.src_step;
-        (reach < 0 ? s.rows_low : s.rows_high) += reach;
-      }
-      s.run[s.run_depth++] = position;
-    }
-    for (int n = 0; n < shape_.row_length; ++n) {
-      const int i = shape_.row_order[n];
-      if (shape_.in_run[i]) continue;
-      if (s.runs_depth == max_tile_loops) return false;
-      s.many[s.runs_depth++] = {divisor_of(shape_.take[i]),
-                                static_cast<int32_t>(nest_.loops[i].src_step),
-                                nest_.loops[i].dst_step};
-    }
-    return shape_.stack < 0 || lay_stack(nest_.loops[shape_.stack]);
-  }
-
-  // The outermost loop of rows and of runs alike.
-  bool lay_stack(const Loop& loop) {
-    if (s.row_depth == max_tile_loops || s.runs_depth == max_tile_loops) return false;
-    const FastDivisor extent = divisor_of(shape_.take[shape_.stack]);
-    s.row[s.row_depth++] = {extent, 0, loop.src_step};
-    s.many[s.runs_depth++] = {extent, 0, loop.dst_step};
-    const int64_t reach = (shape_.take[shape_.stack] - 1) * loop.src_step;
-    (reach < 0 ? s.rows_low : s.rows_high) += reach;
-    return true;
-  }
-
-  // The part of a loop that a tile takes, or that the last tile takes.
-  int64_t take(int i, int cut, int last) const {
-    if (!last || i != cut) return shape_.take[i];
-    const int64_t extent = nest_.loops[i].extent;
-    return extent - (ceil_div(extent, shape_.take[i]) - 1) * shape_.take[i];
-  }
-
-  void count_parts(int last) {
-    int64_t positions = 1, rows = 1, runs = 1, bytes = nest_.unit, below = 0;
-    for (int n = 0; n < shape_.run_length; ++n) {
-      const int i = shape_.run_order[n];
-      positions *= take(i, run_cut_, last);
-      if (!shape_.in_row[i] && nest_.loops[i].src_step != 0) rows *= take(i, run_cut_, last);
-    }
-    for (int n = 0; n < shape_.row_length; ++n) {
-      const int i = shape_.row_order[n];
-      const int64_t reach = (take(i, row_cut_, last) - 1) * nest_.loops[i].src_step;
-      bytes += std::abs(reach);
-      below += reach < 0 ? -reach : 0;
-      if (!shape_.in_run[i]) runs *= take(i, row_cut_, last);
-    }
-    if (shape_.stack >= 0) rows *= shape_.take[shape_.stack], runs *= shape_.take[shape_.stack];
-    s.run_units[last] = static_cast<int32_t>(positions);
-    s.rows[last] = static_cast<int32_t>(rows);
-    s.runs[last] = static_cast<int32_t>(runs);
-    s.row_bytes[last] = static_cast<int32_t>(bytes);
-    s.below[last] = static_cast<int32_t>(below);
-    const int repeat = shape_.repeat;
-    s.repeats[last] = repeat < 0 ? 1 : static_cast<int32_t>(take(repeat, repeat, last));
-    if (repeat >= 0) s.repeat_step = nest_.loops[repeat].dst_step;
-    s.repeats_apart = shape_.stores == Stores::vectors && s.repeat_step % vector_bytes != 0;
-  }
 
   // Rows that begin anywhere touch a vector more on either side.
   int64_t room_for_row() const {
@@ -206,7 +89,8 @@ class Layouter {
   BlockWork least_work() const {
     BlockWork work{};
     work.blocks = s.tiles, work.resident = 1, work.lie = lie_;
-    if (shape_.stores == Stores::staged) work.lie.runs = std::min(lie_.runs, Ends::vectors);
+    if (shape_.stores == Stores::staged || shape_.stores == Stores::words)
+      work.lie.runs = std::min(lie_.runs, Ends::vectors);
     work.rows = s.rows[0], work.row_bytes = s.row_bytes[0];
     work.row_step = s.row_depth > 0 ? std::abs(static_cast<double>(s.row[0].step)) : INFINITY;
     work.runs = s.runs[0], work.repeats = s.repeats[0];
@@ -263,6 +147,15 @@ class Layouter {
       consider(Gather::staged, std::min<int64_t>(stage_vectors(), tile_threads));
       return promising_;
     }
+    if (shape_.stores == Stores::words) {
+      const int64_t words = run_words();
+      consider(Gather::words, std::min<int64_t>(words, tile_threads));
+      for (const int64_t wanted : {16, 32, 64, 128}) {
+        if (wanted < words) consider(Gather::words, wanted);
+        if (wanted < words) consider(Gather::words, ceil_div(words, ceil_div(words, wanted)));
+      }
+      return promising_;
+    }
     const bool linear = s.run_depth <= 1 && lie_.runs != Ends::units;
     const Gather kind =
         linear ? has_columns() ? Gather::columns : Gather::linear : Gather::prepared;
@@ -299,6 +192,9 @@ class Layouter {
 
   // Vectors of a run's copy in shared memory, and of a run wherever the bases lie.
   int64_t stage_vectors() const { return ceil_div(int64_t{s.run_units[0]}, vector_units_); }
+  int64_t run_words() const {
+    return ceil_div(int64_t{s.run_units[0]} * nest_.unit + 4 - nest_.unit, int64_t{4});
+  }
   int64_t most_vectors() const {
     return ceil_div(s.run_units[0] + vector_units_ - 1, vector_units_);
   }
@@ -327,8 +223,8 @@ class Layouter {
       s.by_runs[0] = divisor_of(s.runs[0]), s.by_runs[1] = divisor_of(s.runs[1]);
       return list_runs();
     }
-    s.run_threads = alike(s.run_threads);
-    s.one_step = gather == Gather::each || gather == Gather::staged || lanes >= most_vectors();
+    if (gather != Gather::words) s.run_threads = alike(s.run_threads);
+    s.one_step = gather == Gather::each || gather >= Gather::staged || lanes >= most_vectors();
     const int64_t period = s.period.divisor / vector_units_;
     s.lanes_image = static_cast<int32_t>(lanes / period * s.period_image);
     if (lanes % period != 0 && !s.one_step) return false;
@@ -339,8 +235,9 @@ class Layouter {
     s.shared_bytes =
         s.table_at + static_cast<uint32_t>(round_up(4 * entries, int64_t{vector_bytes}));
     if (gather == Gather::staged) lay_stage();
+    if (gather == Gather::words) s.out_pieces = divisor_of(run_words());
     if (entries > most_table_units || !list_runs()) return false;
-    return gather == Gather::each || gather == Gather::staged ||
+    return gather == Gather::each || gather >= Gather::staged ||
            whole_vectors(s.many, s.runs_depth) ||
            s.runs[0] <= static_cast<int64_t>(s.run_threads) ||
            (s.runs_depth == 1 && s.many[0].step * s.run_threads % vector_bytes == 0);
@@ -348,6 +245,11 @@ class Layouter {
 
   // Behind all else; false when shared memory is too small.
   bool list_runs() {
+    constexpr int64_t several = 3;  // of a thread
+    s.rows_at = s.shared_bytes;
+    s.rows_listed = s.gather == Gather::words && s.row_depth > 1 &&
+                    s.rows[0] >= several * divide(tile_threads, s.row_lanes[1]);
+    if (s.rows_listed) s.shared_bytes += static_cast<uint32_t>(s.rows[0] * sizeof(WalkPlace));
     s.runs_at = s.shared_bytes;
     if (lists_runs(s.gather) && s.runs_depth > 1)
       s.shared_bytes += static_cast<uint32_t>(s.runs[0] * sizeof(WalkPlace));
@@ -365,15 +267,9 @@ class Layouter {
     s.shared_bytes += (static_cast<uint32_t>(s.runs[0]) * s.stage_vectors + 2) * vector_bytes;
   }
 
-  const UnitNest& nest_;
-  const TileShape& shape_;
   const TileBudget& model_;
   BestTile& best_;
-  TileSchedule s{};
   int64_t vector_units_;
-  int run_cut_, row_cut_;
-  int row_of_[max_tile_loops] = {};  // of a loop of the run: which loop of the rows it is, or -1
-  int64_t tiles_ = 1;
   Lie lie_;
   bool promising_ = false;
 };

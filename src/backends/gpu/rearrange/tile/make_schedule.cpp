@@ -29,7 +29,8 @@ bool can_store(const UnitNest& nest, Stores stores) {
   const int64_t run = longest_run(nest);
   if (stores != Stores::single)
     return run > nest.unit && (stores == Stores::vectors || nest.unit <= 4);
-  return run < short_run && nest.depth > 0 && nest.loops[nest.depth - 1].dst_step <= sector_bytes;
+  return run < short_run && nest.depth > 0 &&
+         nest.loops[nest.depth - 1].dst_step <= near_bytes(nest.unit);
 }
 
 BestTile make_tile_schedule(const UnitNest& nest, const TileBudget& model, Stores stores) {
@@ -39,10 +40,11 @@ BestTile make_tile_schedule(const UnitNest& nest, const TileBudget& model, Store
   constexpr int64_t targets[] = {512, 256, 1024, 128, 2048, 64, 4096, 32, 8192, 16384, 32768};
   std::vector<TileShape> seen;
   const SrcOrder order(nest);
+  constexpr int64_t enough_bytes = 16384;  // for a block to write of what it has read once
   const int64_t most_bytes = int64_t{model.tile_bytes} * 5 / 4;
   for (const int64_t run : targets) {
     for (const int64_t row : targets) {
-      TileShape shape = grow_tile(nest, order, run, row, stores);
+      TileShape shape = grow_tile(nest, order, run, row, stores, enough_bytes);
       if (shape.units * nest.unit > most_bytes) continue;
       if (std::any_of(seen.begin(), seen.end(),
                       [&](const TileShape& other) { return same_shape(nest, shape, other); }))
@@ -61,7 +63,8 @@ BestTile make_tile_schedule(const UnitNest& nest, const TileBudget& model, Store
 
 std::string to_string(const TileSchedule& s) {
   constexpr const char* gathers[] = {"vector by vector", "at prepared offsets", "linearly",
-                                     "by columns",       "one by one",          "and shifted"};
+                                     "by columns",       "one by one",          "and shifted",
+                                     "by words"};
   std::ostringstream text;
   text << s.tiles << " tiles of " << s.runs[0] << " runs x " << s.run_units[0] * s.unit
        << " B, gathered " << gathers[static_cast<int>(s.gather)] << " in units of " << s.unit

@@ -20,14 +20,11 @@
 
 #include <cstdint>
 
-#include "backends/gpu/fast_divide.h"
+#include "backends/gpu/rearrange/grid.h"
 
 namespace infini::gpu {
 
-constexpr int vector_bytes = 16;
-constexpr int sector_bytes = 32;  // what memory is written by
 constexpr int tile_threads = 256;
-constexpr int max_grid_loops = 10;  // deeper grids are left to the generic schedule
 constexpr int max_tile_loops = 8;
 
 // How a thread finds what it gathers.
@@ -39,21 +36,16 @@ enum class Gather : int32_t {
   single,    // units of runs with gaps, each written by itself
   staged,  // at offsets that serve all runs, into a copy of the runs in shared memory that begin at
            // vectors there; from it they are shifted to where they lie in dst
+  words,   // words of 4 bytes, each by a thread of its own: runs of short units that begin anywhere
 };
 
 constexpr bool looks_up(Gather gather) {
-  return gather <= Gather::prepared || gather == Gather::staged;
+  return gather <= Gather::prepared || gather >= Gather::staged;
 }
 // Threads go from run to run in no order that would be theirs: where runs lie is written down.
 constexpr bool lists_runs(Gather gather) {
-  return gather == Gather::each || gather == Gather::single || gather == Gather::staged;
+  return gather == Gather::each || gather >= Gather::single;
 }
-
-// A loop that blocks are spread over.
-struct GridLoop {
-  FastDivisor extent;
-  int64_t dst_step, src_step;
-};
 
 // A loop inside the tile, as one of the three walks sees it.
 struct TileLoop {
@@ -82,13 +74,16 @@ struct TileSchedule {
   // The lowest src address of a tile lies this many bytes below its first element (steps < 0).
   Clipped below;
   // Every run is written so many times, repeat_step bytes apart: a loop that src does not know.
-  // repeats_apart: they begin elsewhere in their vectors, which are gathered anew for each.
+  // So many in turn begin elsewhere in their vectors or words, which are gathered anew for each of these; words that
+  // begin alike are written with what was gathered once.
   Clipped repeats;
   int32_t repeats_apart;
   int64_t repeat_step;
   // The load walk: so many threads share a row, [1] where rows may begin anywhere.
   FastDivisor row_lanes[2];
   int32_t rows_even;    // all rows of a tile have one alignment
+  int32_t rows_listed;  // where rows lie is written down first, in shared memory
+  uint32_t rows_at;
   int32_t whole_lines;  // src is fetched by lines rather than sectors
   // Steps of the run's innermost loop are rows and 2^skew_bits of them are followed by a vector,
   // which spreads the banks; 31: no such place.
@@ -209,6 +204,41 @@ constexpr uint32_t table_position(const TileSchedule& s, const TilePlace& place,
   return entry < units ? 0 : entry - units > last ? last : entry - units;
 }
 
+// What a thread writes of the table: neighbouring entries.
+struct TableShare {
+  uint32_t first, end;
+};
+constexpr TableShare share_table(const TileSchedule& s, uint32_t thread) {
+  const uint32_t part = (s.table_units + tile_threads - 1) / tile_threads;
+  const uint32_t first = thread * part, end = first + part;
+  return {first < s.table_units ? first : s.table_units, end < s.table_units ? end : s.table_units};
+}
+// All of them lie in the run, and at most one end of the innermost loop among them.
+constexpr bool share_is_plain(const TileSchedule& s, const TilePlace& place,
+                              const TableShare& share) {
+  const auto units = static_cast<uint32_t>(vector_bytes / s.unit);
+  return share.first >= units && share.end > share.first &&
+         table_position(s, place, share.end - 1) == share.end - 1 - units && s.run_depth > 1 &&
+         share.end - share.first <= s.run[0].extent.divisor;
+}
+// Positions that follow one another: the loops behind the innermost stand still, but for one step.
+struct TableWalk {
+  uint32_t digit;        // of the innermost loop
+  int32_t image, after;  // of the others, before and after its end
+};
+constexpr TableWalk walk_table(const TileSchedule& s, uint32_t position) {
+  const uint32_t rest = divide(position, s.run[0].extent);
+  return {position - rest * s.run[0].extent.divisor,
+          place_step(s.run + 1, s.run_depth - 1, rest).image,
+          place_step(s.run + 1, s.run_depth - 1, rest + 1).image};
+}
+constexpr int32_t table_image(const TileSchedule& s, const TableWalk& walk, uint32_t i) {
+  const uint32_t on = walk.digit + i, extent = s.run[0].extent.divisor;
+  const uint32_t digit = on < extent ? on : on - extent;
+  return (on < extent ? walk.image : walk.after) + static_cast<int32_t>(digit) * s.run[0].image +
+         static_cast<int32_t>(skewed(s, digit));
+}
+
 // Where a vector's positions are found in the table: at entries from `entry` on, plus `image`.
 struct PreparedVector {
   uint32_t entry;
@@ -260,6 +290,14 @@ constexpr StagedPiece find_staged(const TileSchedule& s, uint32_t run, uint32_t 
   return {static_cast<int32_t>(run * s.stage_vectors) * vector_bytes + at -
               (lead == 0 ? 0 : s.out_bytes),
           at - lead, -lead & (s.out_bytes - 1)};
+}
+
+// Repeats that begin alike are written in one turn.
+constexpr int32_t repeat_turns(const TileSchedule& s, int32_t repeats) {
+  return repeats < s.repeats_apart ? repeats : s.repeats_apart;
+}
+constexpr int32_t repeats_in_turn(const TileSchedule& s, int32_t repeats, int32_t turn) {
+  return (repeats - turn + s.repeats_apart - 1) / s.repeats_apart;
 }
 
 // Linear gathering wants dst addresses that are multiples of the vector, columns also src addresses

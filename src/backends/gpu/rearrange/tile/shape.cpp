@@ -58,17 +58,18 @@ void grow_row(const UnitNest& nest, const SrcOrder& by_step, TileShape& shape, i
 
 // Whether a run of so many bytes goes on with this loop. Of single units: where sectors are shared, or few
 // are left out.
-bool goes_on(const Loop& loop, const TileShape& shape) {
+bool goes_on(const UnitNest& nest, const Loop& loop, const TileShape& shape) {
   const int64_t run = shape.run_bytes;
-  return shape.stores == Stores::single ? loop.dst_step <= std::max<int64_t>(sector_bytes, 2 * run)
-                                        : loop.dst_step == run;
+  return shape.stores == Stores::single
+             ? loop.dst_step <= std::max<int64_t>(near_bytes(nest.unit), 2 * run)
+             : loop.dst_step == run;
 }
 
 void grow_run(const UnitNest& nest, TileShape& shape, int64_t wanted) {
   for (int i = nest.depth; i-- > 0;) {
     const Loop& loop = nest.loops[i];
     const int64_t step = loop.dst_step;
-    if (!goes_on(loop, shape) || long_enough(shape.run_bytes, wanted)) break;
+    if (!goes_on(nest, loop, shape) || long_enough(shape.run_bytes, wanted)) break;
     const bool sectors =
         keeps_sectors(nest, step, [](const Loop& other) { return other.dst_step; });
     int64_t extent =
@@ -88,10 +89,7 @@ void grow_run(const UnitNest& nest, TileShape& shape, int64_t wanted) {
 
 // What a block has read once it may write several times: of the longest such loop up to 8 times,
 // and more often what costs whole sectors for single units, or is little.
-void add_repeats(const UnitNest& nest, TileShape& shape) {
-  constexpr int64_t enough_bytes = 16384;  // for a block to write
-  const int64_t least = shape.row_bytes >= 2 * sector_bytes ? 8 : 32;
-  const int64_t most_repeats = std::max(least, enough_bytes / (shape.units * nest.unit));
+void add_repeats(const UnitNest& nest, TileShape& shape, int64_t enough_bytes) {
   shape.repeat = -1;
   for (int i = 0; i < nest.depth; ++i) {
     const Loop& loop = nest.loops[i];
@@ -100,10 +98,23 @@ void add_repeats(const UnitNest& nest, TileShape& shape) {
   }
   if (shape.repeat < 0) return;
   const int64_t extent = nest.loops[shape.repeat].extent;
+  const int64_t least = shape.row_bytes >= 2 * sector_bytes ? 8 : 32;
+  // Where few begin alike, more of them pay for what is gathered.
+  const int64_t apart = repeats_apart(shape.stores, nest.loops[shape.repeat].dst_step);
+  const int64_t bytes =
+      shape.stores == Stores::words && apart > 1 ? 6 * enough_bytes : enough_bytes;
+  const int64_t most_repeats = std::max(least, bytes / (shape.units * nest.unit));
   shape.take[shape.repeat] = ceil_div(extent, ceil_div(extent, most_repeats));
 }
 
 }  // namespace
+
+int64_t repeats_apart(Stores stores, int64_t step) {
+  constexpr int64_t never =
+      1 << 30;  // vectors are gathered for each, which is no slower than by 16 in turn
+  if (stores == Stores::words) return 4 / std::gcd(int64_t{4}, step);
+  return stores == Stores::vectors && step % vector_bytes != 0 ? never : 1;
+}
 
 SrcOrder::SrcOrder(const UnitNest& nest) {
   for (int i = nest.depth; i-- > 0;)
@@ -114,7 +125,7 @@ SrcOrder::SrcOrder(const UnitNest& nest) {
 }
 
 TileShape grow_tile(const UnitNest& nest, const SrcOrder& order, int64_t run_bytes,
-                    int64_t row_bytes, Stores stores) {
+                    int64_t row_bytes, Stores stores, int64_t enough_bytes) {
   TileShape shape{};
   shape.stores = stores;
   std::fill_n(shape.take, nest.depth, 1);
@@ -126,7 +137,7 @@ TileShape grow_tile(const UnitNest& nest, const SrcOrder& order, int64_t run_byt
   shape.reach_bytes = shape.row_bytes;
   shape.units = 1;
   for (int i = 0; i < nest.depth; ++i) shape.units *= shape.take[i];
-  add_repeats(nest, shape);
+  add_repeats(nest, shape, enough_bytes);
   return shape;
 }
 

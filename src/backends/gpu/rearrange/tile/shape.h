@@ -22,8 +22,12 @@ struct TileBudget {
 enum class Stores : uint8_t {
   vectors,  // gathered from the images and written at once
   staged,   // copied inside shared memory before, for runs that begin and end anywhere
+  words,    // gathered and written by words of 4 bytes
   single,   // unit by unit: positions of a run need not touch
 };
+
+// Single units that lie further apart have nothing in common: no sector, of the largest no pair of them.
+constexpr int64_t near_bytes(int unit) { return unit < 8 ? 32 : 64; }
 
 struct TileShape {
   int64_t take[max_rank + 1];  // extent of each loop inside the tile
@@ -41,6 +45,9 @@ struct TileShape {
   int64_t units;        // units in the tile, each counted once
 };
 
+// Repeats so far apart take that many in turn until one begins as the first does, in its vectors or words.
+int64_t repeats_apart(Stores stores, int64_t step);
+
 // The loops that src knows, smallest step first.
 struct SrcOrder {
   int loops[max_rank + 1];
@@ -50,8 +57,9 @@ struct SrcOrder {
 
 // Grows the chains until the run has run_bytes and the row row_bytes, or the chains end. Runs of single
 // units go on where these lie near each other, else only where they touch.
+// `enough_bytes`: that a block writes at most of what it has read once.
 TileShape grow_tile(const UnitNest& nest, const SrcOrder& order, int64_t run_bytes,
-                    int64_t row_bytes, Stores stores);
+                    int64_t row_bytes, Stores stores, int64_t enough_bytes = 16384);
 
 // Takes several steps of the innermost loop that the tile has none of, as many as divide it and fit
 // into `most_units`: what a block prepares serves them all. False when there are none.
