@@ -119,6 +119,7 @@ Problem Pages::random_problem() {
 // Ids as the call wants them.
 struct Ids {
   Ids(const Problem& problem, const std::vector<int64_t>& ids) : empty(ids.empty()) {
+    if (empty) return;
     if (problem.wide) {
       host.resize(ids.size() * 8);
       std::memcpy(host.data(), ids.data(), host.size());

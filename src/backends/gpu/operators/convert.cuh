@@ -23,10 +23,13 @@ struct alignas(sizeof(T) * count) RawPack {
   T v[count];
 };
 
-// Elements at any address that is a multiple of their size.
+// Elements at any address that is a multiple of their size. They may lie in a word of another type, which the compiler
+// may take for another place unless they are copied.
 template <class T>
 __device__ T element_at(const char* p) {
-  return *reinterpret_cast<const T*>(p);
+  T value;
+  memcpy(&value, __builtin_assume_aligned(p, sizeof(T)), sizeof(T));
+  return value;
 }
 
 template <class Number>
