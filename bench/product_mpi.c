@@ -7,30 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mpi_timing.h"
+
 static int rank, ranks;
 
 static void check(infiniStatus_t status, const char* what) {
   if (status == INFINI_STATUS_SUCCESS) return;
   printf("rank %d: %s: %s\n", rank, what, infiniGetLastErrorString());
   MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static int compare(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return x < y ? -1 : x > y;
-}
-static double median(double* times, int n) {
-  qsort(times, (size_t)n, sizeof *times, compare);
-  return times[n / 2];
-}
-static double barrier_time(void) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  return MPI_Wtime();
-}
-static double all_since(double start) {
-  double mine = MPI_Wtime() - start, most;
-  MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return most;
 }
 
 static float* numbers(size_t count, size_t seed) {

@@ -5,31 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mpi_timing.h"
+
 static int rank, ranks;
 
 typedef struct {
   const char* name;
   int rows, columns, depth; /* f32; rows by blocks become columns by blocks */
 } Case;
-
-static int compare(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return x < y ? -1 : x > y;
-}
-static double median(double* times, int n) {
-  qsort(times, (size_t)n, sizeof *times, compare);
-  return times[n / 2];
-}
-
-static double barrier_time(void) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  return MPI_Wtime();
-}
-static double all_since(double start) {
-  double mine = MPI_Wtime() - start, most;
-  MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return most;
-}
 
 static void subarrays(const Case* one, MPI_Datatype* send, MPI_Datatype* receive) {
   const int sizes[3] = {one->rows / ranks, one->columns, one->depth};
