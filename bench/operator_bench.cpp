@@ -30,8 +30,8 @@ std::unique_ptr<Memory> make_operand(Device& device, const harness::OperatorProb
   std::vector<char> pattern(std::min(bytes, static_cast<size_t>(pattern_elements) * size));
   harness::Random random(static_cast<uint64_t>(operand) + 1);
   for (size_t at = 0; at + size <= pattern.size(); at += size)
-    harness::write_number(layout.dtype, pattern.data() + at,
-                          harness::random_value(random, problem, operand));
+    harness::write_element(problem, operand, pattern.data() + at,
+                           harness::random_value(random, problem, operand));
   for (size_t at = 0; at < bytes; at += pattern.size())
     device.copy(memory->get() + at, pattern.data(), std::min(pattern.size(), bytes - at),
                 INFINIRT_MEMCPY_H2D);

@@ -13,6 +13,11 @@ using Shape = std::vector<size_t>;
 constexpr infiniDtype_t floats[] = {INFINI_DTYPE_F16, INFINI_DTYPE_BF16, INFINI_DTYPE_F32,
                                     INFINI_DTYPE_F64};
 
+constexpr infiniDtype_t converted[] = {INFINI_DTYPE_U8,  INFINI_DTYPE_I8,  INFINI_DTYPE_U16,
+                                       INFINI_DTYPE_I16, INFINI_DTYPE_F8,  INFINI_DTYPE_F8,
+                                       INFINI_DTYPE_F16, INFINI_DTYPE_F32, INFINI_DTYPE_I32,
+                                       INFINI_DTYPE_U32, INFINI_DTYPE_F64, INFINI_DTYPE_BF16};
+
 size_t any(Random& random, int64_t low, int64_t high) {
   return static_cast<size_t>(random.between(low, high));
 }
@@ -99,6 +104,15 @@ void choose_options(Random& random, OperatorProblem& p) {
   if (p.function == Function::rms_norm && dtype_bytes(p.operands[2].dtype) == 2)
     p.operands[2].dtype = floats[random.between(0, 2)];
   if (p.function == Function::cast) p.operands[1].dtype = random_dtype(random, Takes::anything);
+  if (p.function == Function::convert) {
+    for (const int k : {0, 1}) {
+      p.operands[k].dtype = converted[random.between(0, 11)];
+      p.conversion.e5m2[k] = p.operands[k].dtype == INFINI_DTYPE_F8 && random.one_in(2);
+    }
+    p.conversion.saturates = random.one_in(2);
+    if (random.one_in(3)) p.conversion.scale = 0.375, p.conversion.shift = -3;
+    set_along(p, static_cast<int>(random.between(-1, p.operands[0].rank - 1)));
+  }
   if (p.function == Function::rope) {
     p.options.neox = random.one_in(2);
     Layout& positions = p.operands[2];
@@ -122,19 +136,23 @@ OperatorProblem random_operator_problem(Random& random, Function function, int64
   OperatorProblem p = random_usual(random, function, most);
   const FunctionFacts& facts = facts_of(function);
   choose_options(random, p);
-  const int alike = facts.elementwise                     ? facts.operands
+  const int alike = facts.elementwise                     ? told_operands(function)
                     : function == Function::random_sample ? 0
                                                           : 2;
   for (int i = 0; i < alike; ++i) {
     if (facts.elementwise && i > 0) p.operands[i] = repeated(random, p.operands[i]);
     p.operands[i] = scattered(random, p.operands[i]);
   }
-  for (int i = 0; i < facts.operands; ++i)
+  for (int i = 0; i < told_operands(function); ++i)
     if (random.one_in(6)) p.at[i] = dtype_bytes(p.operands[i].dtype) * random.between(1, 3);
-  if (function == Function::random_sample || function == Function::cast || !random.one_in(4))
+  if (function == Function::random_sample || function == Function::cast || !random.one_in(4) ||
+      dtype_bytes(p.operands[1].dtype) != dtype_bytes(p.operands[0].dtype))
     return p;
-  p.in_place = static_cast<int>(random.between(1, facts.elementwise ? facts.operands - 1 : 1));
+  const int last = facts.elementwise ? told_operands(function) - 1 : 1;
+  p.in_place = static_cast<int>(random.between(1, last));
+  const infiniDtype_t dtype = p.operands[p.in_place].dtype;
   p.operands[p.in_place] = p.operands[0];
+  p.operands[p.in_place].dtype = dtype;
   p.at[p.in_place] = p.at[0];
   return p;
 }
@@ -152,6 +170,14 @@ std::vector<std::string> curated_operator_cases(Function function) {
     add(std::string("f16 7x9 ") + to + "_at=2");
     add(std::string("bf16 64x64 in_place=") + facts_of(function).names[1]);
   }
+  if (function == Function::convert)
+    for (const char* const rest :
+         {"f32 3x40x50 x_dtype=u8 x=1,150,3 along=0", "u8 40x50x3 x_dtype=f32 x=50,1,2000 along=2",
+          "bf16 130x257 x_dtype=f32 x=1,130", "f32 130x257 x_dtype=bf16 x=1,130 scale=0.5",
+          "f8 64x65 x_dtype=f32 saturates=1", "i8 200x90 x_dtype=f16 x=1,200 y_at=1 scale=7",
+          "f16 5x1000 x_dtype=f8 x_e5m2=1", "f8 5x1000 x_dtype=f64 y_e5m2=1",
+          "i32 33x70 x_dtype=bf16 x=1,33", "f32 40x41x42 x_dtype=f16 x=1,42,1722 along=1"})
+      add(rest);
   const auto dtypes = {"f16", "bf16", "f32", "f64"};
   for (const char* const dtype : dtypes) {
     const std::string d = std::string(dtype) + " ";

@@ -28,18 +28,35 @@ struct Objects {
   }
 };
 
+// Convert has options of its own; everything else is made by name.
+void create(const OperatorProblem& p, Objects& o) {
+  const FunctionFacts& facts = facts_of(p.function);
+  if (p.function == Function::convert) {
+    const Conversion& c = p.conversion;
+    const infiniopConvertOptions_t options{
+        sizeof options, (c.saturates ? 1u : 0u) | (c.e5m2[1] ? 2u : 0u) | (c.e5m2[0] ? 4u : 0u),
+        c.scale, c.shift};
+    return require_success(
+        infiniopCreateConvertDescriptor(o.handle, &o.desc, o.tensors[0], o.tensors[1],
+                                        c.along[0] ? o.tensors[2] : nullptr,
+                                        c.along[1] ? o.tensors[3] : nullptr, &options),
+        "infiniopCreateConvertDescriptor");
+  }
+  const infiniopOperatorOptions_t options{
+      sizeof options, p.options.epsilon,
+      p.options.neox ? INFINIOP_ROPE_ALGO_GPT_NEOX : INFINIOP_ROPE_ALGO_GPT_J};
+  require_success(infiniopCreateOperatorDescriptor(o.handle, &o.desc, facts.name, o.tensors,
+                                                   static_cast<size_t>(facts.operands), &options),
+                  "infiniopCreateOperatorDescriptor");
+}
+
 void run_on_device(const OperatorProblem& p, void* const* operands, infinirtStream_t stream) {
   Objects o;
   const FunctionFacts& facts = facts_of(p.function);
   const auto count = static_cast<size_t>(facts.operands);
   require_success(infiniopCreateHandle(&o.handle), "infiniopCreateHandle");
   for (size_t i = 0; i < count; ++i) o.tensors[i] = describe(p.operands[i]);
-  const infiniopOperatorOptions_t options{
-      sizeof options, p.options.epsilon,
-      p.options.neox ? INFINIOP_ROPE_ALGO_GPT_NEOX : INFINIOP_ROPE_ALGO_GPT_J};
-  require_success(
-      infiniopCreateOperatorDescriptor(o.handle, &o.desc, facts.name, o.tensors, count, &options),
-      "infiniopCreateOperatorDescriptor");
+  create(p, o);
   size_t bytes = 0;
   require_success(infiniopGetOperatorWorkspaceSize(o.desc, &bytes),
                   "infiniopGetOperatorWorkspaceSize");
@@ -59,6 +76,10 @@ int64_t offset_of(const Layout& layout, int64_t number) {
   for (int d = layout.rank; d-- > 0; number /= layout.shape[d])
     at += number % layout.shape[d] * (layout.shape[d] == 1 ? 0 : layout.strides[d]);
   return at * dtype_bytes(layout.dtype);
+}
+
+bool is_exact(Function function) {
+  return function == Function::cast || function == Function::convert;
 }
 
 double unit_of(infiniDtype_t dtype) {
@@ -83,7 +104,7 @@ class Judge {
                                 : naive_operator(p_, values_);
     for (size_t i = 0; i < expected.size(); ++i) {
       const auto number = static_cast<int64_t>(i);
-      const double got = read_number(layout.dtype, result + offset_of(layout, number));
+      const double got = read_element(p_, 0, result + offset_of(layout, number));
       if (draws) {
         if (!may_be_drawn(p_, values_[1], number, static_cast<int64_t>(got)))
           return words(number, got) + " is a token that cannot have been drawn";
@@ -108,7 +129,7 @@ class Judge {
   bool within(double got, const Expected& expected, OperatorVerdict& verdict) const {
     const infiniDtype_t dtype = p_.operands[0].dtype;
     if (std::isnan(expected.value)) return std::isnan(got);
-    if (!is_float_type(dtype) || p_.function == Function::cast || std::isinf(expected.value))
+    if (!is_float_type(dtype) || is_exact(p_.function) || std::isinf(expected.value))
       return got == expected.value;
     if (std::isinf(got))  // what is too large for the type
       return std::isinf(rounded_to(expected.value * (1 + 8 * unit_of(dtype)), dtype)) &&
@@ -147,7 +168,8 @@ struct Memories {
       Image& image = *images[is_shared(p, i) ? 0 : i];
       for (int64_t k = 0; k < element_count(layout); ++k) {
         values[i].push_back(random_value(random, p, static_cast<int>(i)));
-        write_number(layout.dtype, image.data() + offset_of(layout, k), values[i].back());
+        write_element(p, static_cast<int>(i), image.data() + offset_of(layout, k),
+                      values[i].back());
       }
     }
     for (size_t i = 0; i < count; ++i)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "harness/names.h"
 #include "harness/text.h"
+#include "plan/convert_plan.h"
 
 namespace infini::harness {
 namespace {
@@ -30,6 +31,7 @@ std::vector<std::string> option_keys(Function function) {
     case Function::rms_norm: return {"epsilon"};
     case Function::rope: return {"algo"};
     case Function::random_sample: return {"random_val", "topp", "topk", "temperature"};
+    case Function::convert: return {"scale", "shift", "along", "saturates", "x_e5m2", "y_e5m2"};
     default: return {};
   }
 }
@@ -58,8 +60,30 @@ int operand_named(const FunctionFacts& facts, std::string_view name) {
   fail(bad, "in_place is \"", name, "\"; expected an operand that ", facts.name, " reads");
 }
 
+bool take_conversion(std::string_view word, OperatorProblem& problem) {
+  std::string_view value;
+  Conversion& c = problem.conversion;
+  const auto truth = [&](const char* what) { return parse_integer(value, what) != 0; };
+  if (take_key(word, "scale", value))
+    c.scale = parse_float(value, "scale");
+  else if (take_key(word, "shift", value))
+    c.shift = parse_float(value, "shift");
+  else if (take_key(word, "along", value))
+    problem.along = static_cast<int>(parse_integer(value, "along"));
+  else if (take_key(word, "saturates", value))
+    c.saturates = truth("saturates");
+  else if (take_key(word, "y_e5m2", value))
+    c.e5m2[0] = truth("y_e5m2");
+  else if (take_key(word, "x_e5m2", value))
+    c.e5m2[1] = truth("x_e5m2");
+  else
+    return false;
+  return true;
+}
+
 bool take_option(std::string_view word, OperatorProblem& problem) {
   std::string_view value;
+  if (problem.function == Function::convert) return take_conversion(word, problem);
   if (take_key(word, "epsilon", value))
     problem.options.epsilon = parse_float(value, "epsilon");
   else if (take_key(word, "algo", value)) {
@@ -82,7 +106,7 @@ bool take_option(std::string_view word, OperatorProblem& problem) {
 bool take_operand(std::string_view word, OperatorProblem& problem, Said* said) {
   const FunctionFacts& facts = facts_of(problem.function);
   std::string_view value;
-  for (int i = 0; i < facts.operands; ++i) {
+  for (int i = 0; i < told_operands(problem.function); ++i) {
     const std::string name = facts.names[i];
     if (take_key(word, name, said[i].strides) || take_key(word, name + "_shape", said[i].shape) ||
         take_key(word, name + "_dtype", said[i].dtype))
@@ -108,6 +132,18 @@ Layout said_layout(const Layout& usual, const Said& said, const char* name) {
 // The operand that DTYPE and SHAPE are said of.
 int main_operand(Function function) { return function == Function::random_sample ? 1 : 0; }
 
+std::string conversion_text(const OperatorProblem& p) {
+  const Conversion& c = p.conversion;
+  std::string text;
+  if (c.scale != 1) text += " scale=" + float_text(static_cast<float>(c.scale));
+  if (c.shift != 0) text += " shift=" + float_text(static_cast<float>(c.shift));
+  if (p.along >= 0) text += " along=" + std::to_string(p.along);
+  if (c.saturates) text += " saturates=1";
+  if (c.e5m2[0]) text += " y_e5m2=1";
+  if (c.e5m2[1]) text += " x_e5m2=1";
+  return text;
+}
+
 // The words in which an operand differs from what would follow from DTYPE and SHAPE.
 std::string operand_text(const OperatorProblem& p, const OperatorProblem& usual, int i) {
   const Layout &layout = p.operands[i], &other = usual.operands[i];
@@ -125,7 +161,23 @@ std::string operand_text(const OperatorProblem& p, const OperatorProblem& usual,
 
 bool is_operator(std::string_view text) {
   const auto words = split_words(text);
-  return !words.empty() && function_from_name(words[0]) < named_count;
+  return !words.empty() && function_from_name(words[0]) < function_count;
+}
+
+int told_operands(Function function) {
+  return function == Function::convert ? 2 : facts_of(function).operands;
+}
+
+void set_along(OperatorProblem& problem, int along) {
+  const Layout& y = problem.operands[0];
+  require(along >= -1 && along < y.rank, bad, "along is ", along, "; y has ", y.rank, " dims");
+  problem.along = along;
+  Shape shape(along < 0 ? 0 : static_cast<size_t>(y.rank), 1);
+  if (along >= 0) shape[static_cast<size_t>(along)] = static_cast<size_t>(y.shape[along]);
+  for (const int k : {0, 1}) {
+    problem.operands[2 + k] = contiguous(INFINI_DTYPE_F32, shape);
+    problem.conversion.along[k] = along >= 0;
+  }
 }
 
 OperatorProblem usual_problem(Function function, infiniDtype_t dtype, const Shape& shape) {
@@ -133,6 +185,7 @@ OperatorProblem usual_problem(Function function, infiniDtype_t dtype, const Shap
   p.function = function;
   for (int i = 0; i < facts_of(function).operands; ++i) p.operands[i] = contiguous(dtype, shape);
   const size_t last = shape.empty() ? 1 : shape.back();
+  if (function == Function::convert) set_along(p, -1);
   if (function == Function::rms_norm) p.operands[2] = contiguous(dtype, {last});
   if (function == Function::random_sample)
     p.operands[0] = contiguous(INFINI_DTYPE_I64, shape.size() < 2 ? Shape{} : Shape{shape[0]});
@@ -149,8 +202,8 @@ OperatorProblem usual_problem(Function function, infiniDtype_t dtype, const Shap
 
 OperatorProblem parse_operator(std::string_view text) {
   const auto words = split_words(text);
-  const int number = words.empty() ? named_count : function_from_name(words[0]);
-  require(number < named_count, bad, "\"", text, "\" does not begin with an operator's name");
+  const int number = words.empty() ? function_count : function_from_name(words[0]);
+  require(number < function_count, bad, "\"", text, "\" does not begin with an operator's name");
   const FunctionFacts& facts = functions[number];
   require(words.size() >= 3, bad, "\"", text,
           "\" is not a whole problem; expected: ", operator_form(facts));
@@ -165,8 +218,9 @@ OperatorProblem parse_operator(std::string_view text) {
       fail(bad, "\"", words[i], "\" is not understood",
            did_you_mean_key(words[i], operator_keys(words[0])),
            "; expected: ", operator_form(facts));
-  for (int i = 0; i < facts.operands; ++i)
+  for (int i = 0; i < told_operands(problem.function); ++i)
     problem.operands[i] = said_layout(problem.operands[i], said[i], facts.names[i]);
+  if (problem.function == Function::convert) set_along(problem, problem.along);
   if (!in_place.empty()) problem.in_place = operand_named(facts, in_place);
   return problem;
 }
@@ -177,10 +231,11 @@ std::string to_text(const OperatorProblem& p) {
   const OperatorProblem usual = usual_problem(p.function, main.dtype, shape_of(main));
   std::string text =
       std::string(facts.name) + " " + dtype_name(main.dtype) + " " + shape_string(main);
-  for (int i = 0; i < facts.operands; ++i) text += operand_text(p, usual, i);
+  for (int i = 0; i < told_operands(p.function); ++i) text += operand_text(p, usual, i);
   if (p.in_place != 0) text += std::string(" in_place=") + facts.names[p.in_place];
   if (p.function == Function::rms_norm && p.options.epsilon != usual.options.epsilon)
     text += " epsilon=" + float_text(p.options.epsilon);
+  if (p.function == Function::convert) text += conversion_text(p);
   if (p.function == Function::rope && p.options.neox)
     text += std::string(" algo=") + algorithm_names[1];
   if (p.function == Function::random_sample)
@@ -192,10 +247,10 @@ std::string to_text(const OperatorProblem& p) {
 
 std::vector<std::string> operator_keys(std::string_view name) {
   const int number = function_from_name(name);
-  if (number == named_count) return {};
+  if (number == function_count) return {};
   std::vector<std::string> keys = option_keys(static_cast<Function>(number));
   keys.emplace_back("in_place");
-  for (int i = 0; i < functions[number].operands; ++i)
+  for (int i = 0; i < told_operands(static_cast<Function>(number)); ++i)
     for (const char* const ending : {"", "_shape", "_dtype", "_at"})
       keys.push_back(std::string(functions[number].names[i]) + ending);
   return keys;
@@ -209,6 +264,11 @@ std::string operator_form(const FunctionFacts& facts) {
 }
 
 OperatorPlan make_plan(const OperatorProblem& problem) {
+  const Layout* const numbers = problem.along < 0 ? nullptr : &problem.operands[2];
+  if (problem.function == Function::convert)
+    return make_convert_plan(problem.operands[0], problem.operands[1], numbers,
+                             numbers == nullptr ? nullptr : &problem.operands[3],
+                             problem.conversion);
   const Layout* layouts[max_operands];
   for (int i = 0; i < max_operands; ++i) layouts[i] = &problem.operands[i];
   return make_operator_plan(problem.function, layouts, problem.options);
@@ -216,7 +276,7 @@ OperatorPlan make_plan(const OperatorProblem& problem) {
 
 int64_t compulsory_bytes(const OperatorProblem& problem) {
   int64_t bytes = 0;
-  for (int i = 0; i < facts_of(problem.function).operands; ++i) {
+  for (int i = 0; i < told_operands(problem.function); ++i) {
     // Of tables only what is looked at: not more than as many elements as the result has.
     const int64_t count =
         std::min(element_count(problem.operands[i]), problem.function == Function::random_sample

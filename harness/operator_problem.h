@@ -4,6 +4,7 @@
 //   rmsnorm bf16 8192x4096 w_dtype=f32 epsilon=1e-5
 //   rope f16 7x4x64 algo=neox pos_ids_dtype=i32 in_place=x
 //   random_sample f16 128000 topk=50 topp=0.8 temperature=0.7 random_val=0.3
+//   convert f32 3x480x640 x_dtype=u8 x=1,1920,3 along=0  scale and shift differ along dim 0 of y; or scale=2 shift=0.5
 //
 // DTYPE and SHAPE are the result's (of random_sample: the logits'); what else an operand has follows from them unless it
 // is given. X is an operand's name: X=STRIDES, X_shape=, X_dtype=, X_at=BYTES past an aligned address.
@@ -24,6 +25,8 @@ struct OperatorProblem {
   int64_t at[max_operands] = {};  // bytes of misalignment of the base pointers
   OperatorOptions options;
   infiniopSampleOptions_t sample{0.5f, 0.9f, 50, 1.0f};  // of every row
+  Conversion conversion;                                 // of convert
+  int along = -1;    // of convert: the dim of y that scale and shift go along; -1: two numbers
   int in_place = 0;  // this operand is the result's memory, too; 0: none
 };
 
@@ -36,6 +39,12 @@ std::string to_text(const OperatorProblem& problem);
 std::vector<std::string> operator_keys(std::string_view name);
 // "rms_norm DTYPE SHAPE [KEY=…]": for people.
 std::string operator_form(const FunctionFacts& facts);
+
+// Operands that DTYPE, strides and shapes are said of; those behind them follow from the options.
+int told_operands(Function function);
+
+// Of convert: scale and shift are tensors along this dim of y; -1: two numbers.
+void set_along(OperatorProblem& problem, int along);
 
 // As the text "NAME DTYPE SHAPE" means it: everything contiguous.
 OperatorProblem usual_problem(Function function, infiniDtype_t dtype,

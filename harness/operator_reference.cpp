@@ -79,7 +79,11 @@ std::vector<Expected> map(const OperatorProblem& p, const Values& values) {
                    [static_cast<size_t>(broadcast(dst, p.operands[operand], at))];
     };
     const double a = of(1), b = facts_of(p.function).operands == 3 ? of(2) : a;
-    if (p.function == Function::cast) {
+    if (p.function == Function::convert) {
+      const Conversion& c = p.conversion;
+      const bool reads = p.along >= 0;
+      all[i] = {converted_number(p, a, reads ? of(2) : c.scale, reads ? of(3) : c.shift), 0};
+    } else if (p.function == Function::cast) {
       all[i] = {cast_to(a, dst.dtype), 0};
     } else if (!is_float_type(dst.dtype)) {
       all[i] = {rounded_to(row_of(p.function).value(a, b), dst.dtype), 0};

@@ -37,5 +37,12 @@ double rounded_to(double value, infiniDtype_t dtype);
 double read_number(infiniDtype_t dtype, const char* place);
 void write_number(infiniDtype_t dtype, char* place, double value);
 bool is_float_type(infiniDtype_t dtype);
+// An element of an operand: read_number and write_number but for what only conversions have.
+double read_element(const OperatorProblem& problem, int operand, const char* place);
+void write_element(const OperatorProblem& problem, int operand, char* place, double value);
+
+// Convert: what an element may hold, and the number that x becomes.
+double random_for_convert(Random& random, const OperatorProblem& problem, int operand);
+double converted_number(const OperatorProblem& problem, double x, double scale, double shift);
 
 }  // namespace infini::harness

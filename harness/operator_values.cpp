@@ -118,6 +118,7 @@ void write_number(infiniDtype_t dtype, char* place, double value) {
 double random_value(Random& random, const OperatorProblem& problem, int operand) {
   const infiniDtype_t dtype = problem.operands[operand].dtype;
   if (problem.function == Function::cast) return random_for_cast(random, dtype);
+  if (problem.function == Function::convert) return random_for_convert(random, problem, operand);
   if (problem.function == Function::rope && operand == 2)
     return static_cast<double>(
         random.between(0, std::min<int64_t>(problem.operands[3].shape[0] - 1, 100)));

@@ -105,7 +105,7 @@ OperatorRow row_of(Function function) {
 const std::vector<OperatorRow>& operators() {
   static const std::vector<OperatorRow> all = [] {
     std::vector<OperatorRow> rows{rearrange_row(), gemm_row()};
-    for (int i = 0; i < named_count; ++i) rows.push_back(row_of(static_cast<Function>(i)));
+    for (int i = 0; i < function_count; ++i) rows.push_back(row_of(static_cast<Function>(i)));
     return rows;
   }();
   return all;
@@ -114,7 +114,7 @@ const std::vector<OperatorRow>& operators() {
 const OperatorRow* find_operator(std::string_view name) {
   const int number = function_from_name(name);  // also without underscores
   for (const OperatorRow& row : operators())
-    if (row.name == name || (number < named_count && row.name == functions[number].name))
+    if (row.name == name || (number < function_count && row.name == functions[number].name))
       return &row;
   return nullptr;
 }

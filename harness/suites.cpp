@@ -80,7 +80,34 @@ std::vector<Suite> operator_suites() {
             {"causal_softmax_32x1024x1024_bf16", "causal_softmax bf16 32x1024x1024"},
             {"causal_softmax_512x1x32768_f32", "causal_softmax f32 512x1x32768"},
             {"random_sample_128000_bf16",
-             "random_sample bf16 128000 topk=50 topp=0.8 temperature=0.7 random_val=0.3"}}}};
+             "random_sample bf16 128000 topk=50 topp=0.8 temperature=0.7 random_val=0.3"}}},
+          {"convert",
+           "conversions in order, transposed and of images: 130 MB and more read and written",
+           {{"f32_bf16", "convert bf16 8192x4096 x_dtype=f32"},
+            {"bf16_f32", "convert f32 8192x4096 x_dtype=bf16"},
+            {"f32_f16", "convert f16 8192x4096 x_dtype=f32"},
+            {"f16_f32", "convert f32 8192x4096 x_dtype=f16"},
+            {"f32_f8", "convert f8 8192x4096 x_dtype=f32 saturates=1"},
+            {"f8_bf16", "convert bf16 8192x8192 x_dtype=f8"},
+            {"f32_i8_scaled", "convert i8 8192x4096 x_dtype=f32 along=0"},
+            {"i8_f32_scaled", "convert f32 8192x4096 x_dtype=i8 along=1"},
+            {"u8_f16_scaled", "convert f16 8192x8192 x_dtype=u8 scale=0.0039215689"},
+            {"i32_f32", "convert f32 8192x4096 x_dtype=i32"},
+            {"f64_f32", "convert f32 8192x2048 x_dtype=f64"},
+            {"f32_f64", "convert f64 8192x2048 x_dtype=f32"},
+            {"f32_bf16_transposed", "convert bf16 8192x4096 x_dtype=f32 x=1,8192"},
+            {"bf16_f32_transposed", "convert f32 8192x4096 x_dtype=bf16 x=1,8192"},
+            {"f16_bf16_transposed", "convert bf16 6000x7000 x_dtype=f16 x=1,6000"},
+            {"f32_u8_transposed", "convert u8 6000x7000 x_dtype=f32 x=1,6000 saturates=1"},
+            {"f64_f32_transposed", "convert f32 4000x5000 x_dtype=f64 x=1,4000"},
+            {"heads_f32_f16", "convert f16 4x32x2048x128 x_dtype=f32 x=8388608,128,4096,1"},
+            {"heads_bf16_f32", "convert f32 4x2048x32x128 x_dtype=bf16 x=8388608,128,262144,1"},
+            {"hwc_chw_u8_f32", "convert f32 8x3x1200x1600 x_dtype=u8 x=5760000,1,4800,3 along=1"},
+            {"chw_hwc_f32_u8",
+             "convert u8 8x1200x1600x3 x_dtype=f32 x=5760000,1600,1,1920000 "
+             "along=3"},
+            {"rows_cut_f32_bf16", "convert bf16 8192x4000 x_dtype=f32 x=4096,1"},
+            {"every_second_f32_bf16", "convert bf16 8192x4096 x_dtype=f32 x=8192,2"}}}};
 }
 
 }  // namespace

@@ -8,12 +8,14 @@
 
 #include "backends/cpu/rearrange/schedule.h"
 #include "base/device_kind.h"
+#include "harness/convert_formats.h"
 #include "infiniop.h"
 #include "infinirt.h"
-#include "tests/convert_formats.h"
 
 namespace infini::test {
 namespace {
+
+using namespace harness;
 
 constexpr auto fine = INFINI_STATUS_SUCCESS;
 

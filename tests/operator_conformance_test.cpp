@@ -80,13 +80,13 @@ TEST_P(OperatorConformance, Random) {
     expect_right(row().random(random, is_quick() && n % 30 == 0), static_cast<uint64_t>(n));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OperatorConformance, testing::Range(0, named_count),
+INSTANTIATE_TEST_SUITE_P(All, OperatorConformance, testing::Range(0, function_count),
                          [](const auto& info) { return functions[info.param].name; });
 
 // Texts come back as they are, and what is wrong with one is said.
 TEST(OperatorProblems, TextsComeBack) {
   harness::Random random(7);
-  for (int i = 0; i < named_count; ++i)
+  for (int i = 0; i < function_count; ++i)
     for (int n = 0; n < 30; ++n) {
       const auto text = to_text(harness::random_operator_problem(random, static_cast<Function>(i)));
       EXPECT_EQ(text, to_text(harness::parse_operator(text)));

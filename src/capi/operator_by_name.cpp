@@ -23,7 +23,7 @@ OperatorOptions options_of(const infiniopOperatorOptions_t* options) {
 // Null: there is none of this name.
 const FunctionFacts* find_facts(const char* name) {
   const int number = name == nullptr ? named_count : function_from_name(name);
-  return number == named_count ? nullptr : &functions[number];
+  return number >= named_count ? nullptr : &functions[number];
 }
 
 void require_count(const FunctionFacts& facts, size_t count) {

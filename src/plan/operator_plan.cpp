@@ -143,7 +143,7 @@ int function_from_name(std::string_view name) {
     return letters;
   };
   int i = 0;
-  while (i < named_count && plain(functions[i].name) != plain(name)) ++i;
+  while (i < function_count && plain(functions[i].name) != plain(name)) ++i;
   return i;
 }
 

@@ -15,7 +15,7 @@
 
 namespace infini {
 
-// Law: function_from_name(facts_of(f).name) is f; named_count when there is none. Underscores may be left out.
+// Law: function_from_name(facts_of(f).name) is f; function_count when there is none. Underscores may be left out.
 int function_from_name(std::string_view name);
 
 struct OperatorLoop {

@@ -12,7 +12,7 @@
 
 #include "plan/convert_plan.h"
 
-namespace infini::test {
+namespace infini::harness {
 
 struct FormatFacts {
   Format format;
@@ -132,4 +132,4 @@ inline bool same_number(const FormatFacts& f, uint64_t a, uint64_t b) {
   return a == b || (std::isnan(number_of(f, a)) && std::isnan(number_of(f, b)));
 }
 
-}  // namespace infini::test
+}  // namespace infini::harness
