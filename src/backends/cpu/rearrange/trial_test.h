@@ -2,8 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,6 +21,7 @@
 #include "harness/problem.h"
 #include "harness/random_problems.h"
 #include "harness/reference.h"
+#include "tests/guarded_pages.h"
 
 namespace infini::cpu {
 
@@ -105,33 +104,6 @@ struct ForcedIsa {
 
 constexpr int64_t guard = 256;
 
-// Bytes between two pages that nobody may touch; they begin behind the first one or end before the second one.
-class GuardedPages {
- public:
-  GuardedPages(size_t size, bool at_begin) : size_(size) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    mapped_ = (size + page - 1) / page * page + 2 * page;
-    start_ = static_cast<char*>(
-        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (start_ == MAP_FAILED || mprotect(start_, page, PROT_NONE) != 0 ||
-        mprotect(start_ + mapped_ - page, page, PROT_NONE) != 0)
-      throw std::bad_alloc();
-    data_ = at_begin ? start_ + page : start_ + mapped_ - page - size;
-  }
-  GuardedPages(const GuardedPages&) = delete;
-  ~GuardedPages() { munmap(start_, mapped_); }
-  char* data() { return data_; }
-  char* begin() { return data_; }
-  char* end() { return data_ + size_; }
-  bool equals(const std::vector<char>& other) {
-    return std::equal(begin(), end(), other.begin(), other.end());
-  }
-
- private:
-  size_t size_, mapped_;
-  char *start_, *data_;
-};
-
 // Where a tensor lies in its memory: with bytes of others on both sides and its base `at` bytes past a whole line, or with its
 // first or last byte next to a page that nobody may touch, so that to read before or behind it is a fault.
 enum class Edge { none, begin, end };
@@ -140,7 +112,7 @@ struct Memory {
   Memory(const Layout& layout, int64_t at, uint64_t seed, Edge edge)
       : Memory(byte_range(layout), at, seed, edge) {}
   char* data() { return bytes.data() + base; }
-  GuardedPages bytes;
+  test::GuardedPages bytes;
   int64_t base;
 
  private:
