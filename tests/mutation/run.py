@@ -157,6 +157,7 @@ def require_green(tree, faults):
 
 def main():
     os.environ["GTEST_FAIL_FAST"] = "1"
+    os.environ["INFINI_FUZZ_SECONDS"] = "0"  # inputs that are the same in every run
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=TOP / "build" / "mutation")
     parser.add_argument("--jobs", type=int, default=2)
