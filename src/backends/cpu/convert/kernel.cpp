@@ -18,7 +18,7 @@
 namespace infini::cpu {
 namespace {
 
-constexpr int64_t chunk = 512;  // elements that are computed at once
+constexpr int64_t chunk = 256;  // elements that are computed at once
 constexpr int64_t bytes_per_thread = 128 << 10;
 constexpr int64_t least_line = 32;  // elements of one scale; shorter lines take theirs from a table
 constexpr int64_t least_streamed = 128;  // bytes of a run that goes past the caches
@@ -143,15 +143,14 @@ class Convert final : public OperatorKernel {
       x = buffers.x;
     }
     if (blocks.gather && more) fetch(run, next, buffers);
-    const bool direct = !blocks.scatter && !schedule_.streams;
-    convert_block(blocks.block, direct ? at[0] : buffers.y, x, at, buffers);
-    if (direct) return;
+    const bool dense = !blocks.scatter;
+    const Flow flow{schedule_.streams && !blocks.gather, schedule_.streams && dense};
+    convert_block(blocks.block, dense ? at[0] : buffers.y, x, at, flow, buffers);
+    if (dense) return;
     if (schedule_.streams && runs_[shape] >= least_streamed)
       stream_runs(blocks.block, at[0], buffers.y, runs_[shape]);
-    else if (blocks.scatter)
-      blocks.scatter->run(at[0], buffers.y, nullptr);
     else
-      std::memcpy(at[0], buffers.y, static_cast<size_t>(runs_[shape]));
+      blocks.scatter->run(at[0], buffers.y, nullptr);
   }
 
   // The rows of the next block: along y's innermost side, each as long as x's innermost side is in a block.
@@ -196,12 +195,12 @@ class Convert final : public OperatorKernel {
   }
 
   // The elements of a block, which lie together in x, into y.
-  void convert_block(const ConvertBlock& block, char* y, const char* x, char* const* at,
+  void convert_block(const ConvertBlock& block, char* y, const char* x, char* const* at, Flow flow,
                      Buffers& buffers) const {
     Numbers numbers = one_for_all(at);
     const int axis = schedule_.axis;
     if (axis < 0 || block.extents[static_cast<size_t>(axis)] == 1)
-      return convert_line(y, x, block.elements, numbers, buffers);
+      return convert_line(y, x, block.elements, numbers, flow, buffers);
     int64_t line = 1;
     for (size_t i = static_cast<size_t>(axis) + 1; i < block.extents.size(); ++i)
       line *= block.extents[i];
@@ -210,18 +209,20 @@ class Convert final : public OperatorKernel {
     if (line < least_line) {
       for (int k = 0; k < 2; ++k)
         if (numbers.of[k] != nullptr && side.steps[2 + k] != 0) {
+          numbers.steps[k] = 1;
+          numbers.of[k] = at[2 + k];
+          if (extent == block.elements && side.steps[2 + k] == 4) continue;
           fill(buffers.tables[k], at[2 + k], side.steps[2 + k], extent, line, block.elements);
           numbers.of[k] = buffers.tables[k];
-          numbers.steps[k] = 1;
         }
-      return convert_line(y, x, block.elements, numbers, buffers);
+      return convert_line(y, x, block.elements, numbers, flow, buffers);
     }
     const int64_t to = line * static_cast<int64_t>(y_bytes()),
                   from = line * dtype_bytes(plan_.dtypes[1]);
     for (int64_t i = 0, lines = block.elements / line; i < lines; ++i) {
       for (int k = 0; k < 2; ++k)
         if (numbers.of[k] != nullptr) numbers.of[k] = at[2 + k] + i % extent * side.steps[2 + k];
-      convert_line(y + i * to, x + i * from, line, numbers, buffers);
+      convert_line(y + i * to, x + i * from, line, numbers, flow, buffers);
     }
   }
 
@@ -255,34 +256,41 @@ class Convert final : public OperatorKernel {
     return numbers;
   }
 
-  void convert_line(char* y, const char* x, int64_t count, const Numbers& numbers,
+  // What goes past the caches begins with a whole line of y; the elements before it do not.
+  void convert_line(char* y, const char* x, int64_t count, const Numbers& numbers, Flow flow,
                     Buffers& buffers) const {
     const int64_t x_bytes = dtype_bytes(plan_.dtypes[1]), to = static_cast<int64_t>(y_bytes());
-    for (int64_t i = 0; i < count; i += chunk) {
-      const int64_t now = std::min(chunk, count - i);
-      buffers.fetch.some(8);
+    const auto before = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(y) % line_bytes);
+    const int64_t head = flow.past && before % to == 0 ? std::min(before / to, count) : 0;
+    for (int64_t i = 0, now; i < count; i += now) {
+      now = i < head ? head : std::min(chunk, count - i);
+      buffers.fetch.some(4);
       if (wide_)
-        convert_wide(y + i * to, x + i * x_bytes, i, now, numbers, buffers);
+        convert_wide(y + i * to, x + i * x_bytes, i, now, numbers, flow, buffers);
       else
-        convert_narrow(y + i * to, x + i * x_bytes, i, now, numbers, buffers);
+        convert_narrow(y + i * to, x + i * x_bytes, i, now, numbers, flow, buffers);
     }
   }
 
   void convert_narrow(char* y, const char* x, int64_t first, int64_t count, const Numbers& numbers,
-                      Buffers& buffers) const {
+                      Flow flow, Buffers& buffers) const {
     const Format from = format_in(plan_, 1), to = format_in(plan_, 0);
     const bool scales = computes(plan_.conversion), saturates = plan_.conversion.saturates;
     auto* const work = reinterpret_cast<float*>(buffers.work);
     // f32 that are not computed with, and f32 that are the result, need no stop in between.
     if (from == Format::f32 && !scales)
       return lanes_.narrow[static_cast<int>(to)](y, reinterpret_cast<const float*>(x), saturates,
-                                                 count);
+                                                 count, flow);
     const bool last =
         to == Format::f32 && !saturates && reinterpret_cast<uintptr_t>(y) % alignof(float) == 0;
-    float* const f = last ? reinterpret_cast<float*>(y) : work;
+    float* const f = last && !(scales && flow.past) ? reinterpret_cast<float*>(y) : work;
     const bool aligned = reinterpret_cast<uintptr_t>(x) % alignof(float) == 0;
     const float* wide = from == Format::f32 && aligned ? reinterpret_cast<const float*>(x) : f;
-    if (wide == f) lanes_.widen[static_cast<int>(from)](f, x, count);
+    // Only the first step reads what is far, only the last one writes past the caches.
+    const Flow writes{false, flow.past};
+    const bool widens = wide == f;
+    if (widens)
+      lanes_.widen[static_cast<int>(from)](f, x, count, {flow.far, flow.past && last && !scales});
     if (scales) {
       float one[2];
       const float* of[2];
@@ -291,14 +299,16 @@ class Convert final : public OperatorKernel {
         if (numbers.of[k] != nullptr) std::memcpy(&one[k], numbers.of[k], sizeof(float));
         of[k] = numbers.steps[k] == 0 ? &one[k] : tables(numbers, k) + first;
       }
-      lanes_.scale(f, wide, of[0], numbers.steps[0], of[1], numbers.steps[1], count);
+      lanes_.scale(last ? reinterpret_cast<float*>(y) : f, wide, of[0], numbers.steps[0], of[1],
+                   numbers.steps[1], count, {flow.far && !widens, flow.past && last});
     }
-    if (!last) lanes_.narrow[static_cast<int>(to)](y, f, saturates, count);
+    if (!last) lanes_.narrow[static_cast<int>(to)](y, f, saturates, count, writes);
   }
 
   void convert_wide(char* y, const char* x, int64_t first, int64_t count, const Numbers& numbers,
-                    Buffers& buffers) const {
-    lanes_.widen_wide[static_cast<int>(format_in(plan_, 1))](buffers.work, x, count);
+                    Flow flow, Buffers& buffers) const {
+    lanes_.widen_wide[static_cast<int>(format_in(plan_, 1))](buffers.work, x, count,
+                                                             {flow.far, false});
     if (computes(plan_.conversion)) {
       const double* of[2];
       for (int k = 0; k < 2; ++k) {
@@ -314,10 +324,10 @@ class Convert final : public OperatorKernel {
         of[k] = table;
       }
       lanes_.scale_wide(buffers.work, buffers.work, of[0], numbers.steps[0], of[1],
-                        numbers.steps[1], count);
+                        numbers.steps[1], count, {});
     }
-    lanes_.narrow_wide[static_cast<int>(format_in(plan_, 0))](y, buffers.work,
-                                                              plan_.conversion.saturates, count);
+    lanes_.narrow_wide[static_cast<int>(format_in(plan_, 0))](
+        y, buffers.work, plan_.conversion.saturates, count, {false, flow.past});
   }
 
   OperatorPlan plan_;

@@ -9,11 +9,18 @@
 
 namespace infini::cpu {
 
+// Where arrays lie. far: in memory that no cache holds; what is read is asked for ahead. past: what is written goes past the
+// caches, wherever whole vectors of it are aligned; the caller fences (streaming_fence).
+struct Flow {
+  bool far = false, past = false;
+};
+
 struct ConvertLanes {
-  using Widen = void (*)(float* out, const void* in, int64_t count);
-  using Narrow = void (*)(void* out, const float* in, bool saturates, int64_t count);
-  using WidenWide = void (*)(double* out, const void* in, int64_t count);
-  using NarrowWide = void (*)(void* out, const double* in, bool saturates, int64_t count);
+  using Widen = void (*)(float* out, const void* in, int64_t count, Flow flow);
+  using Narrow = void (*)(void* out, const float* in, bool saturates, int64_t count, Flow flow);
+  using WidenWide = void (*)(double* out, const void* in, int64_t count, Flow flow);
+  using NarrowWide = void (*)(void* out, const double* in, bool saturates, int64_t count,
+                              Flow flow);
 
   // By Format; the first two only of formats whose numbers are all f32 (else null). Widening is exact; narrowing rounds once, to
   // nearest even. Integers are saturated and NaN becomes 0.
@@ -23,9 +30,9 @@ struct ConvertLanes {
   NarrowWide narrow_wide[format_count];
   // out = x·a + b, rounded once; out may be x. Steps of a and b: 0 or 1.
   void (*scale)(float* out, const float* x, const float* a, int a_step, const float* b, int b_step,
-                int64_t count);
+                int64_t count, Flow flow);
   void (*scale_wide)(double* out, const double* x, const double* a, int a_step, const double* b,
-                     int b_step, int64_t count);
+                     int b_step, int64_t count, Flow flow);
 };
 
 const ConvertLanes& convert_lanes(Isa isa);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "backends/cpu/convert/lanes.h"
+#include "backends/cpu/machine/store_past.h"
 
 namespace infini::cpu {
 namespace {
@@ -31,21 +32,39 @@ inline V load_lanes(const void* p) {
   return v;
 }
 
-// out[i] = body(in[i]) for vectors of `lanes` elements, the last one by way of a buffer.
+// What is read is asked for so many bytes ahead.
+constexpr int64_t ahead_bytes = 2048;
+
+template <class V>
+inline void ask(const char* at) {
+  for (size_t line = 0; line < sizeof(V); line += 64)
+    __builtin_prefetch(at + ahead_bytes + line, 0, 3);
+}
+
+// out[i] = body(in[i], i) for vectors of `lanes` elements, the last one by way of a buffer.
 template <class To, class From, class Body>
-inline void each(void* out, const void* in, int64_t count, Body body) {
+inline void each(void* out, const void* in, int64_t count, Flow flow, Body body) {
   auto* to = static_cast<char*>(out);
   auto* from = static_cast<const char*>(in);
+  constexpr auto alignment = sizeof(Vector<To>) < 64 ? sizeof(Vector<To>) : 64;
+  const bool past = flow.past && reinterpret_cast<uintptr_t>(to) % alignment == 0;
   int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const Vector<To> v = body(load_lanes<Vector<From>>(from + i * int64_t{sizeof(From)}));
-    __builtin_memcpy(to + i * int64_t{sizeof(To)}, &v, sizeof v);
-  }
+  const auto whole = [&](auto store) {
+    for (; i + lanes <= count; i += lanes) {
+      const char* const at = from + i * int64_t{sizeof(From)};
+      if (flow.far) ask<Vector<From>>(at);
+      store(to + i * int64_t{sizeof(To)}, body(load_lanes<Vector<From>>(at), i));
+    }
+  };
+  if (past)
+    whole([](char* p, Vector<To> v) { store_past(p, v); });
+  else
+    whole([](char* p, Vector<To> v) { __builtin_memcpy(p, &v, sizeof v); });
   if (i == count) return;
   Vector<From> rest{};
   std::memcpy(&rest, from + i * int64_t{sizeof(From)},
               static_cast<size_t>(count - i) * sizeof(From));
-  const Vector<To> v = body(rest);
+  const Vector<To> v = body(rest, i);
   std::memcpy(to + i * int64_t{sizeof(To)}, &v, static_cast<size_t>(count - i) * sizeof(To));
 }
 
@@ -180,46 +199,50 @@ inline Vector<Integer> whole_wide(Doubles x, double least, double most) {
 }
 
 template <class F>
-void widen_of(float* out, const void* in, int64_t count) {
-  each<float, typename F::type>(out, in, count, [](auto v) { return F::widen(v); });
+void widen_of(float* out, const void* in, int64_t count, Flow flow) {
+  each<float, typename F::type>(out, in, count, flow, [](auto v, int64_t) { return F::widen(v); });
 }
 template <class F>
-void narrow_of(void* out, const float* in, bool saturates, int64_t count) {
-  each<typename F::type, float>(out, in, count, [=](Floats v) { return F::narrow(v, saturates); });
+void narrow_of(void* out, const float* in, bool saturates, int64_t count, Flow flow) {
+  each<typename F::type, float>(out, in, count, flow,
+                                [=](Floats v, int64_t) { return F::narrow(v, saturates); });
 }
 template <class F>
-void widen_wide_of(double* out, const void* in, int64_t count) {
-  each<double, typename F::type>(
-      out, in, count, [](auto v) { return __builtin_convertvector(F::widen(v), Doubles); });
+void widen_wide_of(double* out, const void* in, int64_t count, Flow flow) {
+  each<double, typename F::type>(out, in, count, flow, [](auto v, int64_t) {
+    return __builtin_convertvector(F::widen(v), Doubles);
+  });
 }
 template <class F>
-void narrow_wide_of(void* out, const double* in, bool saturates, int64_t count) {
-  each<typename F::type, double>(out, in, count,
-                                 [=](Doubles v) { return F::narrow(to_odd(v), saturates); });
+void narrow_wide_of(void* out, const double* in, bool saturates, int64_t count, Flow flow) {
+  each<typename F::type, double>(
+      out, in, count, flow, [=](Doubles v, int64_t) { return F::narrow(to_odd(v), saturates); });
 }
 template <class Integer>
-void widen_integers(double* out, const void* in, int64_t count) {
-  each<double, Integer>(out, in, count, [](auto v) { return __builtin_convertvector(v, Doubles); });
+void widen_integers(double* out, const void* in, int64_t count, Flow flow) {
+  each<double, Integer>(out, in, count, flow,
+                        [](auto v, int64_t) { return __builtin_convertvector(v, Doubles); });
 }
-void narrow_i32(void* out, const double* in, bool, int64_t count) {
-  each<int32_t, double>(out, in, count, [](Doubles v) {
+void narrow_i32(void* out, const double* in, bool, int64_t count, Flow flow) {
+  each<int32_t, double>(out, in, count, flow, [](Doubles v, int64_t) {
     return whole_wide<int32_t>(v, -2147483648.0, 2147483647.0);
   });
 }
-void narrow_u32(void* out, const double* in, bool, int64_t count) {
-  each<uint32_t, double>(out, in, count,
-                         [](Doubles v) { return whole_wide<uint32_t>(v, 0, 4294967295.0); });
+void narrow_u32(void* out, const double* in, bool, int64_t count, Flow flow) {
+  each<uint32_t, double>(out, in, count, flow, [](Doubles v, int64_t) {
+    return whole_wide<uint32_t>(v, 0, 4294967295.0);
+  });
 }
-void narrow_f32(void* out, const double* in, bool saturates, int64_t count) {
-  each<float, double>(out, in, count, [=](Doubles v) {
+void narrow_f32(void* out, const double* in, bool saturates, int64_t count, Flow flow) {
+  each<float, double>(out, in, count, flow, [=](Doubles v, int64_t) {
     return F32::narrow(__builtin_convertvector(v, Floats), saturates);
   });
 }
-void widen_f64(double* out, const void* in, int64_t count) {
-  each<double, double>(out, in, count, [](Doubles v) { return v; });
+void widen_f64(double* out, const void* in, int64_t count, Flow flow) {
+  each<double, double>(out, in, count, flow, [](Doubles v, int64_t) { return v; });
 }
-void narrow_f64(void* out, const double* in, bool saturates, int64_t count) {
-  each<double, double>(out, in, count, [=](Doubles v) {
+void narrow_f64(void* out, const double* in, bool saturates, int64_t count, Flow flow) {
+  each<double, double>(out, in, count, flow, [=](Doubles v, int64_t) {
     const Longs bits = reinterpret_cast<Longs>(v), magnitude = bits & INT64_MAX;
     const Longs infinite = magnitude == 0x7ff0000000000000;  // all ones: one less
     return saturates ? reinterpret_cast<Doubles>(bits + infinite) : v;
@@ -227,22 +250,40 @@ void narrow_f64(void* out, const double* in, bool saturates, int64_t count) {
 }
 
 template <class T>
-inline T fused(T x, T a, T b) {
-  if constexpr (sizeof(T) == 4)
-    return __builtin_fmaf(x, a, b);
-  else
-    return __builtin_fma(x, a, b);
+inline Vector<T> fused(Vector<T> x, Vector<T> a, Vector<T> b) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<Floats>(_mm512_fmadd_ps(x, a, b));
+#elif defined(__FMA__)
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<Floats>(_mm256_fmadd_ps(x, a, b));
+#endif
+  Vector<T> result;
+  for (int i = 0; i < lanes; ++i)
+    if constexpr (sizeof(T) == 4)
+      result[i] = __builtin_fmaf(x[i], a[i], b[i]);
+    else
+      result[i] = __builtin_fma(x[i], a[i], b[i]);
+  return result;
+}
+// A vector of a table from element i on; of one number that.
+template <class T>
+inline Vector<T> numbers_at(const T* table, int step, int64_t i, int64_t count) {
+  if (step == 0) return Vector<T>{} + *table;
+  if (i + lanes <= count) return load_lanes<Vector<T>>(table + i);
+  Vector<T> rest{};
+  std::memcpy(&rest, table + i, static_cast<size_t>(count - i) * sizeof(T));
+  return rest;
 }
 template <class T>
-void scale_of(T* out, const T* x, const T* a, int a_step, const T* b, int b_step, int64_t count) {
+void scale_of(T* out, const T* x, const T* a, int a_step, const T* b, int b_step, int64_t count,
+              Flow flow) {
   if (a_step == 0 && b_step == 0) {
-    const T factor = *a, term = *b;
-    for (int64_t i = 0; i < count; ++i) out[i] = fused(x[i], factor, term);
-  } else if (a_step == 1 && b_step == 1) {
-    for (int64_t i = 0; i < count; ++i) out[i] = fused(x[i], a[i], b[i]);
-  } else {
-    for (int64_t i = 0; i < count; ++i) out[i] = fused(x[i], a[i * a_step], b[i * b_step]);
+    const Vector<T> factor = Vector<T>{} + *a, term = Vector<T>{} + *b;
+    return each<T, T>(out, x, count, flow,
+                      [=](Vector<T> v, int64_t) { return fused<T>(v, factor, term); });
   }
+  each<T, T>(out, x, count, flow, [=](Vector<T> v, int64_t i) {
+    return fused<T>(v, numbers_at(a, a_step, i, count), numbers_at(b, b_step, i, count));
+  });
 }
 
 using U8 = Whole<uint8_t, 0, 255>;
