@@ -41,6 +41,13 @@ typedef struct {
   /* Not 0: the functions may be called by a thread of the library's, one thread at a time; products then move while they
    * compute (MPI from MPI_THREAD_SERIALIZED on). */
   int any_thread;
+  /* Memory that ranks of one machine share, or NULL. shared[i]: where this process sees the part of rank i, shared_bytes of
+   * coherent memory (as MPI_Win_allocate_shared gives it), equal on all ranks; NULL: that rank is elsewhere. Each rank's own
+   * part is among them. It is zeroed before the first run and then the library's alone as long as the transport lives: what
+   * such ranks exchange is packed there by one and unpacked from there by the other, and is never copied in between.
+   * Ranks that share any all have their shards in host memory, or all on devices, which do without it. */
+  void* const* shared;
+  size_t shared_bytes;
 } infiniTransport_t;
 
 /* How a run goes; zeros mean the defaults. */

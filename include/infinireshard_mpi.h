@@ -5,8 +5,9 @@
  *   infiniReshard(plan, dst, NULL, src, NULL, &mpi.transport, NULL);
  *   infiniMpiTransportFree(&mpi);
  *
- * It works on a duplicate of `comm`, so that its tags meet no others; Init and Free are collective. Errors of MPI come back
- * instead of ending the program. After a failed run the communicator is of no further use; Free may then not return,
+ * It works on a duplicate of `comm`, so that its tags meet no others; Init and Free are collective. Ranks of one machine exchange
+ * through memory that they share, INFINI_MPI_SHARED_BYTES of each rank (0 for none), where MPI can give it. Errors of MPI come
+ * back instead of ending the program. After a failed run the communicator is of no further use; Free may then not return,
  * since it is collective: leave it out.
  */
 #ifndef INFINIRESHARD_MPI_H
@@ -14,13 +15,21 @@
 
 #include <mpi.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "infinireshard.h"
+
+/* Of every rank, for pieces that are under way: half of a core's own cache, which it should not leave. */
+#ifndef INFINI_MPI_SHARED_BYTES
+#define INFINI_MPI_SHARED_BYTES ((size_t)1 << 20)
+#endif
 
 /* The transport with the communicator that it works on. */
 typedef struct {
   infiniTransport_t transport;
   MPI_Comm comm;
+  MPI_Win window; /* of the memory that ranks of this machine share, or MPI_WIN_NULL */
+  void** shared;
   char words[MPI_MAX_ERROR_STRING];
 } infiniMpiTransport_t;
 
@@ -109,6 +118,56 @@ static inline const char* infiniMpiDescribe_(void* context, int error) {
   return MPI_Error_string(error, mpi->words, &length) == MPI_SUCCESS ? mpi->words : NULL;
 }
 
+/* Where the window's ranks see one another's memory; 0: not all of them do. */
+static inline int infiniMpiSeeAll_(infiniMpiTransport_t* mpi, MPI_Comm here) {
+  MPI_Group all = MPI_GROUP_NULL, near = MPI_GROUP_NULL;
+  int ranks = 0, i, well;
+  MPI_Comm_size(here, &ranks);
+  mpi->shared = (void**)calloc((size_t)mpi->transport.ranks, sizeof *mpi->shared);
+  well = mpi->shared != NULL && MPI_Comm_group(mpi->comm, &all) == MPI_SUCCESS &&
+         MPI_Comm_group(here, &near) == MPI_SUCCESS;
+  for (i = 0; well && i < ranks; ++i) {
+    MPI_Aint bytes = 0;
+    void* where = NULL;
+    int unit = 0, rank = MPI_UNDEFINED;
+    well = MPI_Group_translate_ranks(near, 1, &i, all, &rank) == MPI_SUCCESS &&
+           MPI_Win_shared_query(mpi->window, i, &bytes, &unit, &where) == MPI_SUCCESS &&
+           rank != MPI_UNDEFINED && where != NULL && (size_t)bytes >= mpi->transport.shared_bytes;
+    if (well) mpi->shared[rank] = where;
+  }
+  if (all != MPI_GROUP_NULL) MPI_Group_free(&all);
+  if (near != MPI_GROUP_NULL) MPI_Group_free(&near);
+  return well;
+}
+
+/* Memory between the ranks of this machine, where MPI gives it to all of them; else they send messages. */
+static inline void infiniMpiShare_(infiniMpiTransport_t* mpi) {
+  MPI_Comm here = MPI_COMM_NULL;
+  void* own = NULL;
+  size_t bytes;
+  int ranks = 1, mine, well;
+  mpi->window = MPI_WIN_NULL;
+  mpi->shared = NULL;
+  mpi->transport.shared = NULL;
+  mpi->transport.shared_bytes = 0;
+  if (INFINI_MPI_SHARED_BYTES == 0 || mpi->transport.ranks == 1) return;
+  if (MPI_Comm_split_type(mpi->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) != MPI_SUCCESS)
+    return;
+  MPI_Comm_size(here, &ranks);
+  bytes = (size_t)INFINI_MPI_SHARED_BYTES + (size_t)ranks * 512; /* and what pieces are told by */
+  mine = ranks > 1 && MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, here, &own,
+                                              &mpi->window) == MPI_SUCCESS;
+  if (mine) {
+    memset(own, 0, bytes);
+    mpi->transport.shared_bytes = bytes;
+    mine = infiniMpiSeeAll_(mpi, here);
+  }
+  /* All or none of them; nobody reads before everybody's is zeroed. */
+  if (MPI_Allreduce(&mine, &well, 1, MPI_INT, MPI_MIN, here) != MPI_SUCCESS) well = 0;
+  if (well) mpi->transport.shared = mpi->shared;
+  MPI_Comm_free(&here);
+}
+
 /* Gives MPI_SUCCESS or MPI's error. */
 static inline int infiniMpiTransportInit(infiniMpiTransport_t* mpi, MPI_Comm comm) {
   int level = MPI_THREAD_SINGLE, error = MPI_Comm_dup(comm, &mpi->comm);
@@ -126,10 +185,15 @@ static inline int infiniMpiTransportInit(infiniMpiTransport_t* mpi, MPI_Comm com
   mpi->transport.takes_device_memory = 0; /* set it where MPI is CUDA-aware */
   MPI_Query_thread(&level);
   mpi->transport.any_thread = level >= MPI_THREAD_SERIALIZED;
+  infiniMpiShare_(mpi);
   return MPI_SUCCESS;
 }
 
 static inline int infiniMpiTransportFree(infiniMpiTransport_t* mpi) {
+  if (mpi->window != MPI_WIN_NULL) MPI_Win_free(&mpi->window);
+  free(mpi->shared);
+  mpi->shared = NULL;
+  mpi->transport.shared = NULL;
   return MPI_Comm_free(&mpi->comm);
 }
 

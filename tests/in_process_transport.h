@@ -31,9 +31,24 @@ class InProcessNetwork {
     table.post_receive = post_receive;
     table.wait_any = wait_any;
     table.cancel = cancel;
+    if (!parts_.empty()) {
+      table.shared = parts_.data();
+      table.shared_bytes = shared_bytes_;
+    }
     table.describe = [](void*, int error) { return error == 7 ? "the cable was cut" : nullptr; };
     return table;
   }
+
+  // From now on ranks share memory, `bytes` of each; those that are not in `here` have none.
+  void share(size_t bytes, const std::vector<bool>& here) {
+    shared_bytes_ = bytes;
+    memory_.assign(here.size() * (bytes / 64 + 1), Line{});
+    parts_.assign(here.size(), nullptr);
+    for (size_t i = 0; i < here.size(); ++i)
+      if (here[i]) parts_[i] = &memory_[i * (bytes / 64 + 1)];
+  }
+  // What another rank would see in that memory.
+  char* shared_part(int rank) { return static_cast<char*>(parts_[static_cast<size_t>(rank)]); }
 
   // What goes wrong with the n-th send of a rank (from 0 on), if anything.
   enum class Fault { none, lost, shortened, refused };
@@ -139,6 +154,13 @@ class InProcessNetwork {
       }
     return 0;
   }
+
+  struct alignas(64) Line {
+    char bytes[64];
+  };
+  std::vector<Line> memory_;
+  std::vector<void*> parts_;  // by rank
+  size_t shared_bytes_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -50,11 +50,23 @@ std::vector<ptrdiff_t> spread_strides(const std::vector<int64_t>& shape) {
   return strides;
 }
 
-void check_run(const ReshardPlan& plan, size_t piece, size_t staging, bool strided) {
+// Some ranks of a machine share memory, and some do not: by the bits of `here`.
+struct Sharing {
+  size_t bytes = 0;  // 0: nobody shares any
+  unsigned here = ~0u;
+};
+
+void check_run(const ReshardPlan& plan, size_t piece, size_t staging, bool strided,
+               const Sharing& sharing = {}) {
   const Side source(plan.source().distribution()), destination(plan.destination().distribution());
   const Ranks all = shards_of(plan, source, destination);
   const infiniReshardPlan_t handle = plan_of_text(to_text(plan));
   InProcessNetwork network(plan.ranks());
+  if (sharing.bytes > 0) {
+    std::vector<bool> here;
+    for (int rank = 0; rank < plan.ranks(); ++rank) here.push_back(sharing.here >> rank % 32 & 1);
+    network.share(sharing.bytes, here);
+  }
   const auto options = options_of(piece, staging, 20);
   std::vector<std::vector<int32_t>> got(all.dst.size());
   const auto outcomes = on_ranks(plan.ranks(), [&](int rank) {
@@ -64,8 +76,14 @@ void check_run(const ReshardPlan& plan, size_t piece, size_t staging, bool strid
     const auto dst_strides = spread_strides(plan.dst_shape(rank));
     const auto src_strides = spread_strides(plan.src_shape(rank));
     const infiniTransport_t transport = network.transport_of(rank);
-    return infiniReshard(handle, got[r].data(), strided ? dst_strides.data() : nullptr, src.data(),
-                         strided ? src_strides.data() : nullptr, &transport, &options);
+    const auto move = [&] {
+      return infiniReshard(handle, got[r].data(), strided ? dst_strides.data() : nullptr,
+                           src.data(), strided ? src_strides.data() : nullptr, &transport,
+                           &options);
+    };
+    // Shared memory goes on from run to run.
+    if (sharing.bytes > 0 && move() != INFINI_STATUS_SUCCESS) return INFINI_STATUS_INTERNAL_ERROR;
+    return move();
   });
   for (size_t r = 0; r < outcomes.size(); ++r) {
     ASSERT_EQ(INFINI_STATUS_SUCCESS, outcomes[r].status) << outcomes[r].words;
@@ -96,6 +114,32 @@ TEST(ReshardRun, LargeOnesGoInPieces) {
             64 << 10, 256 << 10, false);
   check_run(parse_reshard("i32 1000x1003 (2x2: cyclic:7,cyclic:5) -> (4: replicate,block)"),
             100 << 10, 1, false);
+}
+
+TEST(ReshardRun, RandomPairsArriveThroughSharedMemory) {
+  const char* wished = std::getenv("INFINI_TEST_RANDOM");
+  const int count = wished != nullptr ? std::atoi(wished) : 200;
+  constexpr size_t sizes[] = {100, 80 << 10,
+                              1 << 20};  // too little for anything, just enough, ample
+  for (int i = 0; i < count; ++i) {
+    Random random(static_cast<unsigned>(i * 15485863 + 11));
+    random.discard(3);
+    const ReshardPlan plan = random_plan(random);
+    if (plan.ranks() > 16) continue;
+    const auto here = static_cast<unsigned>(random()) | 1;
+    check_run(plan, 64, 1 << 24, i % 2 == 0, {sizes[i % 3], i % 4 == 0 ? ~0u : here});
+    if (HasFatalFailure()) {
+      ADD_FAILURE() << "pair " << i << ": " << to_text(plan);
+      return;
+    }
+  }
+}
+
+TEST(ReshardRun, LargeOnesGoThroughLittleSharedMemory) {
+  check_run(parse_reshard("i32 1000x1003 (4: block,replicate) -> perm=1,0 (4: block,replicate)"),
+            64 << 10, 256 << 10, false, {32 << 10});
+  check_run(parse_reshard("i32 1000x1003 (2x2: cyclic:7,cyclic:5) -> (4: replicate,block)"),
+            100 << 10, 1, false, {128 << 10, 0b1011});
 }
 
 class ReshardFaults : public testing::Test {
@@ -161,6 +205,32 @@ TEST_F(ReshardFaults, AMissingRankIsTold) {
   const auto outcomes = on_ranks(
       ranks, [&](int rank) { return rank == 2 ? INFINI_STATUS_SUCCESS : reshard(rank, plan_); });
   expect_all_fail(outcomes, 2);
+}
+
+TEST_F(ReshardFaults, AMissingRankIsToldWhereMemoryIsShared) {
+  network_.share(64 << 10, std::vector<bool>(ranks, true));
+  const auto outcomes = on_ranks(
+      ranks, [&](int rank) { return rank == 2 ? INFINI_STATUS_SUCCESS : reshard(rank, plan_); });
+  expect_all_fail(outcomes, 2);
+  EXPECT_NE(outcomes[0].words.find("rank 2"), std::string::npos) << outcomes[0].words;
+}
+
+TEST_F(ReshardFaults, SharedMemoryThatHoldsSomethingElseIsTold) {
+  network_.share(64 << 10, std::vector<bool>(ranks, true));
+  network_.shared_part(1)[0] = 1;  // as if rank 1 had filled a piece for rank 0
+  const auto outcomes = on_ranks(ranks, [&](int rank) { return reshard(rank, plan_); });
+  expect_all_fail(outcomes);
+  EXPECT_NE(outcomes[0].words.find("something else"), std::string::npos) << outcomes[0].words;
+}
+
+TEST_F(ReshardFaults, AnotherPlanIsToldWhereMemoryIsShared) {
+  network_.share(64 << 10, std::vector<bool>(ranks, true));
+  const infiniReshardPlan_t other =
+      plan_of_text("i32 64x64 (4: block,replicate) -> (4: replicate,cyclic:1)");
+  const auto outcomes =
+      on_ranks(ranks, [&](int rank) { return reshard(rank, rank == 1 ? other : plan_); });
+  expect_all_fail(outcomes);
+  infiniReshardDestroyPlan(other);
 }
 
 TEST_F(ReshardFaults, AnotherPlanIsTold) {

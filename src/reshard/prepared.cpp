@@ -76,14 +76,17 @@ void append_parts(const RearrangePlan& whole, int64_t part_bytes, PieceKernels& 
 }  // namespace
 
 PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int rank,
-                                const ShardStrides& strides, int64_t piece_bytes) {
+                                const ShardStrides& strides, const PieceSizes& sizes) {
   const infiniDtype_t dtype = plan.dtype();
-  const RankPlan own =
-      plan.plan_of(rank, strides, std::max<int64_t>(piece_bytes / dtype_bytes(dtype), 1));
+  const RankPlan own = plan.plan_of(
+      rank, strides,
+      {[&](int peer) { return std::max<int64_t>(sizes.bytes(peer) / dtype_bytes(dtype), 1); }});
   PieceKernels kernels(device);
   PreparedReshard made;
   made.sends = lanes_of(own, own.sends, true, dtype, kernels);
   made.receives = lanes_of(own, own.receives, false, dtype, kernels);
+  for (auto* side : {&made.sends, &made.receives})
+    for (Lane& lane : *side) lane.shared = sizes.shares_with(lane.peer);
   const int ranks = plan.ranks();
   const auto turn = [&](int from, int to) { return (to - from + ranks) % ranks; };
   std::sort(made.sends.begin(), made.sends.end(),
@@ -91,17 +94,17 @@ PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int ran
   std::sort(made.receives.begin(), made.receives.end(),
             [&](const Lane& a, const Lane& b) { return turn(a.peer, rank) < turn(b.peer, rank); });
   for (size_t i = 0; i < own.local.boxes; ++i)
-    append_parts(plan_of(own.boxes[own.local.first_box + i], own.loops.data(), dtype), piece_bytes,
-                 kernels, made.local);
+    append_parts(plan_of(own.boxes[own.local.first_box + i], own.loops.data(), dtype),
+                 sizes.message, kernels, made.local);
   return made;
 }
 
 std::shared_ptr<const PreparedReshard> PreparedReshards::get(Device& device,
                                                              const ReshardPlan& plan, int rank,
                                                              const ShardStrides& strides,
-                                                             int64_t piece_bytes) {
+                                                             const PieceSizes& sizes) {
   const auto fits = [&](const Kept& one) {
-    return one.device == &device && one.rank == rank && one.piece_bytes == piece_bytes &&
+    return one.device == &device && one.rank == rank && one.sizes == sizes &&
            one.strides.dst == strides.dst && one.strides.src == strides.src;
   };
   {
@@ -109,11 +112,11 @@ std::shared_ptr<const PreparedReshard> PreparedReshards::get(Device& device,
     const auto found = std::find_if(kept_.begin(), kept_.end(), fits);
     if (found != kept_.end()) return found->prepared;
   }
-  auto made = std::make_shared<const PreparedReshard>(
-      prepare_reshard(device, plan, rank, strides, piece_bytes));
+  auto made =
+      std::make_shared<const PreparedReshard>(prepare_reshard(device, plan, rank, strides, sizes));
   const std::lock_guard lock(mutex_);
   if (kept_.size() == most_kept) kept_.erase(kept_.begin());
-  kept_.push_back({&device, rank, piece_bytes, strides, made});
+  kept_.push_back({&device, rank, sizes, strides, made});
   return made;
 }
 

@@ -44,6 +44,7 @@ struct Piece {
 // All that goes to one peer, or comes from it.
 struct Lane {
   int peer = 0;
+  bool shared = false;  // through memory that both see; else as messages
   int64_t bytes = 0, longest_piece = 0;
   std::vector<Piece> pieces;
 };
@@ -55,21 +56,32 @@ struct PreparedReshard {
   std::vector<PieceCopy> local;  // in parts no longer than a piece where it can be cut
 };
 
+// How long pieces are at most.
+struct PieceSizes {
+  int64_t message = 0, shared = 0;  // in bytes: in messages, and in memory shared with a peer
+  std::vector<bool> shares;         // by rank: memory; empty: nobody
+  bool shares_with(int peer) const {
+    return static_cast<size_t>(peer) < shares.size() && shares[static_cast<size_t>(peer)];
+  }
+  int64_t bytes(int peer) const { return shares_with(peer) ? shared : message; }
+  bool operator==(const PieceSizes&) const = default;
+};
+
 PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int rank,
-                                const ShardStrides& strides, int64_t piece_bytes);
+                                const ShardStrides& strides, const PieceSizes& sizes);
 
 // What the last runs of one plan were prepared as, for the next ones. Any number of threads may ask.
 class PreparedReshards {
  public:
   std::shared_ptr<const PreparedReshard> get(Device& device, const ReshardPlan& plan, int rank,
-                                             const ShardStrides& strides, int64_t piece_bytes);
+                                             const ShardStrides& strides, const PieceSizes& sizes);
 
  private:
   static constexpr size_t most_kept = 4;
   struct Kept {
     Device* device;
     int rank;
-    int64_t piece_bytes;
+    PieceSizes sizes;
     ShardStrides strides;
     std::shared_ptr<const PreparedReshard> prepared;
   };

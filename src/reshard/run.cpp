@@ -4,23 +4,41 @@
 // A sender tells in a greeting what it is about to send; a receiver that expects something else fails before it takes any of
 // it. Lanes begin in turns, as many as the staging memory allows; at least one in each direction does. The earliest
 // unfinished lane of all ranks then has begun on both of its sides, so that something always goes on.
+//
+// Ranks that share memory exchange through it, with no message and nothing posted.
 #include "reshard/run.h"
 
 #include <algorithm>
-#include <cstring>
+#include <thread>
 
 #include "reshard/agreement.h"
+#include "reshard/greeting.h"
 #include "reshard/prepared.h"
+#include "reshard/shared_lanes.h"
 #include "reshard/staging.h"
 #include "reshard/wire.h"
 
 namespace infini {
 namespace {
 
-constexpr uint64_t greeting_word = 0x6472616873657269;  // "ireshard"
+// How long nothing went on. Yields: the one that is waited for may need this core.
+class Waiting {
+ public:
+  explicit Waiting(double timeout) : timeout_(timeout) {}
+  void over() { times_ = 0; }
+  // False: as long as the timeout.
+  bool again() {
+    constexpr int spins = 200;
+    if (times_++ == 0) deadline_ = after_seconds(timeout_);
+    if (times_ < spins) return true;
+    std::this_thread::yield();
+    return Clock::now() < deadline_;
+  }
 
-struct Greeting {
-  uint64_t word = greeting_word, hash = 0, bytes = 0, piece_bytes = 0;
+ private:
+  const double timeout_;
+  int64_t times_ = 0;
+  Deadline deadline_;
 };
 
 struct LaneState {
@@ -35,30 +53,34 @@ struct LaneState {
 class Run {
  public:
   Run(Device& device, const ReshardPlan& plan, const PreparedReshard& prepared, char* dst,
-      const char* src, Wire& wire, const ReshardSettings& settings)
+      const char* src, Wire& wire, const SharedMemory& memory, const ReshardSettings& settings)
       : plan_(plan),
-        prepared_(prepared),
         dst_(dst),
         src_(src),
         wire_(wire),
         settings_(settings),
-        staging_(device, wire.takes_device_memory()) {
+        staging_(device, wire.takes_device_memory()),
+        shared_(memory, staging_, plan.hash(), dst, src),
+        local_(prepared.local) {
     for (const Lane& lane : prepared.sends) add(lane, true);
+    sends_ = states_.size();
     for (const Lane& lane : prepared.receives) add(lane, false);
   }
 
   void go() {
     begin_lanes(true);
     begin_lanes(false);
-    auto local = prepared_.local.begin();
-    while (wire_.posted() > 0 || local != prepared_.local.end()) {
-      const bool waits = local == prepared_.local.end();
-      const std::optional<Wire::Done> done =
-          waits ? wire_.wait_any(after_seconds(settings_.timeout)) : wire_.poll();
-      if (done)
-        go_on(flights_[done->number]);
-      else
-        (local++)->run(dst_, src_, nullptr);
+    for (Waiting waiting(settings_.timeout);;) {
+      if (step()) {
+        waiting.over();
+      } else if (shared_.done() && wire_.posted() == 0) {
+        break;
+      } else if (shared_.done()) {
+        go_on(flights_[wire_.wait_any(after_seconds(settings_.timeout)).number]);
+        waiting.over();
+      } else if (!waiting.again()) {
+        wire_.fail_late(shared_.waited_for());
+      }
     }
     staging_.finish();
   }
@@ -73,6 +95,18 @@ class Run {
   }
 
  private:
+  // What can be done without waiting; what stays on the rank when no other asks for anything.
+  bool step() {
+    if (shared_.step()) return true;
+    if (const auto done = wire_.poll()) {
+      go_on(flights_[done->number]);
+      return true;
+    }
+    if (next_local_ == local_.size()) return false;
+    local_[next_local_++].run(dst_, src_, nullptr);
+    return true;
+  }
+
   enum class What { greeting, piece };
   struct Flight {
     LaneState* state;
@@ -87,6 +121,7 @@ class Run {
   };
 
   void add(const Lane& lane, bool sends) {
+    if (lane.shared) return shared_.add(lane, sends);
     states_.push_back(std::make_unique<LaneState>());
     LaneState& state = *states_.back();
     state.lane = &lane;
@@ -97,8 +132,8 @@ class Run {
     state.greeting.piece_bytes = static_cast<uint64_t>(settings_.piece_bytes);
   }
   Side& side_of(bool sends) { return sends ? sending_ : receiving_; }
-  size_t first_of(bool sends) const { return sends ? 0 : prepared_.sends.size(); }
-  size_t end_of(bool sends) const { return sends ? prepared_.sends.size() : states_.size(); }
+  size_t first_of(bool sends) const { return sends ? 0 : sends_; }
+  size_t end_of(bool sends) const { return sends ? sends_ : states_.size(); }
 
   void begin_lanes(bool sends) {
     Side& side = side_of(sends);
@@ -169,28 +204,24 @@ class Run {
   }
 
   void check(const LaneState& state) const {
-    const Greeting& told = state.greeting;
-    const int peer = state.lane->peer;
-    require(told.word == greeting_word, INFINI_STATUS_INTERNAL_ERROR, "rank ", peer,
-            " sent something else than a resharding");
-    require(told.hash == plan_.hash(), INFINI_STATUS_BAD_PARAM, "rank ", peer,
-            " runs another plan than this rank");
-    require(told.piece_bytes == static_cast<uint64_t>(settings_.piece_bytes),
-            INFINI_STATUS_BAD_PARAM, "rank ", peer, " sends pieces of ", told.piece_bytes,
-            " bytes; this rank expects ", settings_.piece_bytes);
-    require(told.bytes == static_cast<uint64_t>(state.lane->bytes), INFINI_STATUS_INTERNAL_ERROR,
-            "rank ", peer, " is about to send ", told.bytes, " bytes; expected ",
-            state.lane->bytes);
+    Greeting expected;
+    expected.hash = plan_.hash();
+    expected.bytes = static_cast<uint64_t>(state.lane->bytes);
+    expected.piece_bytes = static_cast<uint64_t>(settings_.piece_bytes);
+    require_same(state.greeting, expected, state.lane->peer);
   }
 
   const ReshardPlan& plan_;
-  const PreparedReshard& prepared_;
   char* const dst_;
   const char* const src_;
   Wire& wire_;
   const ReshardSettings& settings_;
   Staging staging_;
-  std::vector<std::unique_ptr<LaneState>> states_;  // of sends, then of receives
+  SharedLanes shared_;
+  const std::vector<PieceCopy>& local_;
+  size_t next_local_ = 0;
+  std::vector<std::unique_ptr<LaneState>> states_;  // of messages: sends, then receives
+  size_t sends_ = 0;                                // among them
   std::vector<Flight> flights_;                     // by number of the wire's request
   Side sending_, receiving_;
 };
@@ -217,9 +248,11 @@ void exchange(Device& device, const ReshardPlan& plan, PreparedReshards& kept, v
   if (wire.rank() >= plan.ranks()) return;  // it looks on
   require_shards(plan, wire.rank(), dst, src);
   if (settings.piece_bytes == 0) settings.piece_bytes = usual_piece_bytes(plan.ranks());
-  const auto prepared = kept.get(device, plan, wire.rank(), strides, settings.piece_bytes);
+  const SharedMemory memory(wire, device.kind() == INFINI_DEVICE_CPU);
+  const PieceSizes sizes{settings.piece_bytes, memory.piece_bytes(), memory.neighbours()};
+  const auto prepared = kept.get(device, plan, wire.rank(), strides, sizes);
   Run run(device, plan, *prepared, static_cast<char*>(dst), static_cast<const char*>(src), wire,
-          settings);
+          memory, settings);
   try {
     run.go();
   } catch (...) {

@@ -2,6 +2,7 @@
 #include "reshard/staging.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace infini {
 
@@ -46,6 +47,16 @@ void Staging::unpack(const Piece& piece, const Slot& slot, char* shard) const {
   }
   for (const PieceCopy& copy : piece.copies) copy.run(shard, slot.packed.get(), nullptr);
   if (!on_host_) place_.device.synchronize_stream(nullptr);  // the slot's memory is used again
+}
+
+void Staging::pack_to(char* host, const Piece& piece, const char* shard) const {
+  if (piece.direct) std::memcpy(host, shard + piece.shard_offset, static_cast<size_t>(piece.bytes));
+  for (const PieceCopy& copy : piece.copies) copy.run(host, shard, nullptr);
+}
+
+void Staging::unpack_from(const char* host, const Piece& piece, char* shard) const {
+  if (piece.direct) std::memcpy(shard + piece.shard_offset, host, static_cast<size_t>(piece.bytes));
+  for (const PieceCopy& copy : piece.copies) copy.run(shard, host, nullptr);
 }
 
 void Staging::finish() const {

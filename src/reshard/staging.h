@@ -65,6 +65,9 @@ class Staging {
   // Where it is to write one, and what is to be done when it has.
   void* landing(const Piece& piece, const Slot& slot, char* shard) const;
   void unpack(const Piece& piece, const Slot& slot, char* shard) const;
+  // A piece between the shard and host memory that is neither's; done when it returns.
+  void pack_to(char* host, const Piece& piece, const char* shard) const;
+  void unpack_from(const char* host, const Piece& piece, char* shard) const;
   void finish() const;  // all that was unpacked is in its place
 
  private:

@@ -89,8 +89,7 @@ std::optional<Wire::Done> Wire::wait_at_most(double seconds) {
   return Done{number, bytes};
 }
 
-void Wire::fail_late() const {
-  std::string peers;
+void Wire::fail_late(std::string peers) const {
   for (size_t i = 0; i < requests_.size() && peers.size() < 60; ++i)
     if (requests_[i] != nullptr)
       peers += (peers.empty() ? "" : ", ") +

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "infinireshard.h"
@@ -23,6 +24,9 @@ class Wire {
   // Whether another thread than the caller's may use it, too, one at a time.
   bool any_thread() const { return table_.any_thread != 0; }
   bool takes_device_memory() const { return table_.takes_device_memory != 0; }
+  // What ranks of this machine share; NULL where `rank` is elsewhere, 0 bytes where nobody shares any.
+  void* shared(int rank) const { return table_.shared[rank]; }
+  size_t shared_bytes() const { return table_.shared == nullptr ? 0 : table_.shared_bytes; }
 
   // What was posted is known by its number, which is used again once it is done.
   size_t send(int peer, int tag, const void* data, size_t bytes);
@@ -36,6 +40,8 @@ class Wire {
   // What is done already, if anything.
   std::optional<Done> poll();
   size_t posted() const { return posted_; }
+  // Tells what is waited for; `besides` is something else that is.
+  [[noreturn]] void fail_late(std::string besides = "") const;
   // Ends all that was posted. False: the transport may still use the memory.
   bool give_up() noexcept;
 
@@ -48,7 +54,6 @@ class Wire {
   size_t place_of_request();
   std::optional<Done> wait_at_most(double seconds);
   void check(int error, const char* what, int peer) const;
-  [[noreturn]] void fail_late() const;
 
   infiniTransport_t table_;
   std::vector<void*> requests_;

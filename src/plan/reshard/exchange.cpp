@@ -82,21 +82,28 @@ class SourceClass {
   std::vector<Kept> kept_;
 };
 
-// A share that ends inside a stream ends between rows where rows are short: whoever packs it then has few boxes. Never by more
-// than a sixteenth of a share.
+// Elements of the inner loops of a box, as many of these as have no more than `most` together.
+int64_t inner_elements(int dims, const Pattern* const* chosen, int64_t most) {
+  int64_t unit = 1;
+  for (int dim = dims; dim-- > 0;)
+    for (int level = chosen[dim]->depth; level-- > 0;) {
+      const int64_t extent = chosen[dim]->levels[level].extent;
+      if (extent > most / unit) return unit;
+      unit *= extent;
+    }
+  return unit;
+}
+
+}  // namespace
+
 int64_t round_cut(const ReshardPlan& plan, const Exchange& exchange, int64_t position,
-                  int64_t share) {
+                  int64_t most) {
   Patterns patterns;
   patterns.take(plan, exchange);
-  const int64_t most = std::max<int64_t>(share / 16, 1);
   int64_t passed = 0, rounded = position;
   patterns.each_box(plan.dims(), [&](const Pattern* const* chosen, int64_t elements) {
     if (position > passed && position < passed + elements) {
-      int64_t unit = 1;
-      for (int dim = plan.dims(); dim-- > 0;)
-        for (int level = chosen[dim]->depth;
-             level-- > 0 && unit * chosen[dim]->levels[level].extent <= most;)
-          unit *= chosen[dim]->levels[level].extent;
+      const int64_t unit = inner_elements(plan.dims(), chosen, most);
       rounded = passed + (position - passed) / unit * unit;
     }
     passed += elements;
@@ -104,12 +111,17 @@ int64_t round_cut(const ReshardPlan& plan, const Exchange& exchange, int64_t pos
   return rounded;
 }
 
+namespace {
+
 // The part of a stream of `elements`, which begins at `begin` among what leaves the class, that `replica` sends.
 void set_range(const ReshardPlan& plan, const SourceClass& source, int replica, int64_t begin,
                int64_t elements, Exchange& exchange) {
   const auto cut = [&](int64_t position) {
     if (position <= 0) return int64_t{0};
-    return position >= elements ? elements : round_cut(plan, exchange, position, source.share());
+    // Never by more than a sixteenth of a share.
+    return position >= elements
+               ? elements
+               : round_cut(plan, exchange, position, std::max<int64_t>(source.share() / 16, 1));
   };
   exchange.begin = cut(source.share_begin(replica) - begin);
   exchange.end = cut(source.share_begin(replica + 1) - begin);

@@ -21,6 +21,11 @@ void append_receives(const ReshardPlan& plan, int rank, std::vector<Exchange>& o
 // What it has already; false: nothing.
 bool local_exchange(const ReshardPlan& plan, int rank, Exchange& out);
 
+// A cut of a stream at `position`, moved back by less than `most` elements so that it lies between whole inner loops where these
+// have no more than `most`: whoever packs up to it then has few boxes.
+int64_t round_cut(const ReshardPlan& plan, const Exchange& exchange, int64_t position,
+                  int64_t most);
+
 // The patterns of every dim, in wire order.
 struct Patterns {
   std::vector<Pattern> all;

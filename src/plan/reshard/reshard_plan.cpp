@@ -123,6 +123,16 @@ std::vector<int64_t> strides_or_row_major(const std::vector<int64_t>& given,
   return strides;
 }
 
+int64_t end_of_piece(const ReshardPlan& plan, const Exchange& whole, int64_t begin,
+                     const LongestMessage& longest) {
+  if (!longest.elements) return whole.end;
+  const int64_t most = longest.elements(whole.peer);
+  require(most > 0, bad, "messages have ", most, " elements; expected at least 1");
+  if (most >= whole.end - begin) return whole.end;
+  const int64_t rounded = round_cut(plan, whole, begin + most, most);
+  return rounded > begin ? rounded : begin + most;
+}
+
 void require_size(infiniDtype_t dtype, const Placement& destination) {
   require(dtype_bytes(dtype) > 0, INFINI_STATUS_BAD_TENSOR_DTYPE, "dtype is ",
           static_cast<int>(dtype), "; expected a number from 1 (byte) to 19 (bf16)");
@@ -222,9 +232,8 @@ std::vector<int64_t> ReshardPlan::dst_shape(int rank) const {
                    : destination_.local_shape(place);
 }
 
-RankPlan ReshardPlan::plan_of(int rank, const ShardStrides& strides, int64_t piece_elements) const {
-  require(piece_elements > 0, bad, "pieces have ", piece_elements,
-          " elements; expected at least 1");
+RankPlan ReshardPlan::plan_of(int rank, const ShardStrides& strides,
+                              const LongestMessage& longest) const {
   require(rank >= 0 && rank < ranks_, bad, "rank is ", rank, "; the plan has ranks 0..",
           ranks_ - 1);
   const auto own = strides_or_row_major(strides.dst, dst_shape(rank), "dst");
@@ -239,7 +248,7 @@ RankPlan ReshardPlan::plan_of(int rank, const ShardStrides& strides, int64_t pie
               [](const Exchange& a, const Exchange& b) { return a.peer < b.peer; });
     for (const Exchange& whole : exchanges)
       for (Exchange piece = whole; piece.begin < whole.end; piece.begin = piece.end) {
-        piece.end = piece.begin + std::min(piece_elements, whole.end - piece.begin);
+        piece.end = end_of_piece(*this, whole, piece.begin, longest);
         messages.push_back(writer.write(piece, direction));
       }
   };

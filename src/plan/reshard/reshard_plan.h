@@ -5,6 +5,7 @@
 // what a rank holds already never travels; of replicas each sends an equal share.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/export.h"
@@ -42,6 +43,11 @@ struct ShardStrides {
   std::vector<int64_t> dst, src;
 };
 
+// Elements of a message to or from a peer, at most; at least 1.
+struct LongestMessage {
+  std::function<int64_t(int peer)> elements;  // none: any number
+};
+
 class ReshardPlan {
  public:
   // Dim i of the destination is dim order[i] of the source; empty: the same order. Throws BAD_PARAM, BAD_TENSOR_SHAPE,
@@ -72,9 +78,10 @@ class ReshardPlan {
   int destination_place(const int* parts, int replica) const;
 
   // Strides must have one number for each dim of the side. Throws BAD_PARAM for a rank outside 0..ranks()-1.
-  // With `piece_elements` a message of more is several, in the order of the wire; both sides cut at the same elements.
+  // With `longest` a message of more is several, in the order of the wire; both sides cut at the same elements, between the
+  // inner loops of a nest where these fit.
   INFINI_TOOL_EXPORT RankPlan plan_of(int rank, const ShardStrides& strides = {},
-                                      int64_t piece_elements = INT64_MAX) const;
+                                      const LongestMessage& longest = {}) const;
 
  private:
   void take_order();
