@@ -64,17 +64,6 @@ struct Candidate {
   Bid<Kernel> (*bid)(const Machine&, const Plan&, double limit);
 };
 
-// For lists whose order is still their only cost: the first whose rule accepts and whose maker does not
-// decline. What no rule wants can be asked for by name.
-constexpr double unwanted_nanoseconds = 1e15;
-template <int rank, auto accepts, auto make, class Kernel, class Machine, class Plan>
-Bid<Kernel> bid_by_rule(const Machine& machine, const Plan& plan, double limit) {
-  const double cost = rank + 1;
-  if (cost > limit) return at_least<Kernel>(cost);
-  return would_take<Kernel>(accepts(machine, plan) ? cost : unwanted_nanoseconds + cost,
-                            [&machine, &plan] { return make(machine, plan); });
-}
-
 // The name asked for (an environment variable's, or Choice::wanted) is this candidate's; '!' behind it
 // is an older spelling.
 inline bool names(const char* wanted, const char* candidate) {

@@ -1,5 +1,4 @@
-// The ordered candidates that turn a rearrange plan into a schedule, from the fastest to the last
-// resort.
+// The candidates that turn a rearrange plan into a schedule, and their bids.
 #include "backends/ascend/rearrange_schedule.h"
 
 #include <algorithm>
@@ -11,13 +10,16 @@
 namespace infini::ascend {
 namespace {
 
-// Limits of the 2-D copy engine, and the sizes below which its rows are too short, or above which
-// one call per row or per plane is as good as one call for all.
-constexpr int64_t max_row_bytes = 5'000'000, max_rows = 5'242'880;
-constexpr int64_t min_row_bytes = 64;
-constexpr int64_t large_call_bytes = int64_t{4} << 20;
+constexpr int64_t max_row_bytes = 5'000'000, max_rows = 5'242'880;  // of the 2-D copy engine
+constexpr int64_t max_launches = 1 << 20;  // of a series that nobody would wait for
 
 using Made = std::unique_ptr<Schedule>;
+
+// What the candidates decide by.
+struct Target {
+  ChipModel chip;
+  int64_t alignment;
+};
 
 Made one_step(const char* candidate, Method method, Nest nest, size_t outer, int64_t element) {
   auto schedule = std::make_unique<Schedule>();
@@ -47,12 +49,6 @@ Step engine_step(Nest nest) {
   return step;
 }
 
-int64_t bytes_per_call(const Step& step) {
-  int64_t bytes = step.nest.atom_bytes;
-  for (size_t i = step.outer; i < step.nest.loops.size(); ++i) bytes *= step.nest.loops[i].extent;
-  return bytes;
-}
-
 // One operator call over all the nest, with the widest element for which the AI Core writes it.
 Made try_operator(const char* candidate, Method method, const Nest& nest, int64_t alignment) {
   for (int64_t element = largest_element(nest, alignment); element > 0; element /= 2) {
@@ -78,33 +74,22 @@ bool dense_in_some_order(const Nest& nest) {
   return true;
 }
 
-// --- copy: the flat engine, once or for each large atom
-// -----------------------------------------------
+// --- copy: the flat engine, for each atom
 
-bool accepts_copy(const int64_t&, const Nest& nest) {
-  return is_flat(nest) || nest.atom_bytes >= large_call_bytes;
-}
 Made make_copy(const int64_t&, const Nest& nest) {
   return one_step("copy", Method::copy, nest, nest.loops.size(), 1);
 }
 
-// --- copy_2d: the 2-D engine, once or for each large plane
-// --------------------------------------------
+// --- copy_2d: the 2-D engine, for each plane
 
-bool accepts_copy_2d(const int64_t&, const Nest& nest) {
-  if (nest.atom_bytes < min_row_bytes) return false;
-  const Step step = engine_step(nest);
-  return step.outer == 0 || bytes_per_call(step) >= large_call_bytes;
-}
 Made make_copy_2d(const int64_t&, const Nest& nest) {
   Step step = engine_step(nest);
   if (step.method != Method::copy_2d) return nullptr;
   return one_step("copy_2d", Method::copy_2d, std::move(step.nest), step.outer, 1);
 }
 
-// --- transpose: both sides dense, in different orders
-// ------------------------------------------------- The source in its own order is contiguous, so
-// the operator skips its first pass and transposes straight into the destination.
+// --- transpose: both sides dense, in different orders. The source in its own order is contiguous, so the operator skips
+// its first pass and transposes straight into the destination.
 
 bool can_transpose(const int64_t& alignment, const Nest& nest) {
   return dense_in_some_order<&Loop::dst_step>(nest) && dense_in_some_order<&Loop::src_step>(nest) &&
@@ -120,7 +105,6 @@ Made make_transpose(const int64_t& alignment, const Nest& nest) {
 }
 
 // --- view_copy and flip: one operator call, destination within the AI Core's rules
-// --------------------
 
 Made make_view_copy(const int64_t& alignment, const Nest& nest) {
   if (any_negative(nest)) return nullptr;
@@ -133,7 +117,6 @@ Made make_flip(const int64_t& alignment, const Nest& nest) {
 }
 
 // --- staged: through dense memory, which holds each source byte once
-// ----------------------------------
 
 size_t loops_beyond_rank(const Nest& nest, int64_t element) {
   return static_cast<size_t>(std::max(0, operator_rank(nest, 0, element) - max_operator_rank));
@@ -189,16 +172,14 @@ Made through_dense(const char* candidate, const Nest& nest, int64_t alignment,
     schedule->stage_bytes[0] = h.dense_bytes;
     schedule->steps = {std::move(first), std::move(second)};
   }
-  return launches(*schedule) <= max_launches ? std::move(schedule) : nullptr;
+  return schedule;
 }
 
-bool accepts_any(const int64_t&, const Nest&) { return true; }
 Made make_staged(const int64_t& alignment, const Nest& nest) {
   return through_dense("staged", nest, alignment, scatter_step);
 }
 
 // --- ai_cpu: few calls whatever the destination, but slow ones
-// ----------------------------------------
 
 Made make_ai_cpu(const int64_t& alignment, const Nest& nest) {
   return through_dense("ai_cpu", nest, alignment, [](const Nest& n, int64_t a) {
@@ -209,7 +190,6 @@ Made make_ai_cpu(const int64_t& alignment, const Nest& nest) {
 }
 
 // --- engine: copy engines for everything strided, operators on dense memory only
-// ----------------------
 
 // Dense to dense: reverses the loops that the source walks backwards.
 Nest reversal(Nest gather) {
@@ -269,25 +249,30 @@ Made make_engine(const int64_t& alignment, const Nest& nest) {
   return schedule;
 }
 
-template <int rank, auto accepts, auto make>
-constexpr auto rule = bid_by_rule<rank, accepts, make, Schedule, int64_t, Nest>;
+template <auto make, bool takes_all = false>
+Bid<Schedule> bid(const Target& target, const Nest& nest, double limit) {
+  const double least = least_ns(target.chip, nest);
+  if (least >= limit) return at_least<Schedule>(least);
+  Made made = make(target.alignment, nest);
+  if (made == nullptr) return cannot<Schedule>("its calls cannot move this");
+  if (!takes_all && launches(*made) > max_launches)
+    return cannot<Schedule>("it would take too many calls");
+  const double time = nanoseconds(target.chip, *made);
+  return would_take<Schedule>(time, [made = std::move(made)]() mutable { return std::move(made); });
+}
 
-constexpr Candidate<Schedule, int64_t, Nest> candidates[] = {
-    {"copy", rule<0, accepts_copy, make_copy>},
-    {"copy_2d", rule<1, accepts_copy_2d, make_copy_2d>},
-    {"transpose", rule<2, accepts_any, make_transpose>},
-    {"view_copy", rule<3, accepts_any, make_view_copy>},
-    {"flip", rule<4, accepts_any, make_flip>},
-    {"staged", rule<5, accepts_any, make_staged>},
-    {"ai_cpu", rule<6, accepts_any, make_ai_cpu>},
-    {"engine", rule<7, accepts_any, make_engine>},
+constexpr Candidate<Schedule, Target, Nest> candidates[] = {
+    {"copy", bid<make_copy>},           {"copy_2d", bid<make_copy_2d>},
+    {"transpose", bid<make_transpose>}, {"view_copy", bid<make_view_copy>},
+    {"flip", bid<make_flip>},           {"staged", bid<make_staged>},
+    {"ai_cpu", bid<make_ai_cpu>},       {"engine", bid<make_engine, true>},
 };
 
 }  // namespace
 
 Schedule make_schedule(const RearrangePlan& plan, int64_t alignment, const Choice& choice) {
-  return std::move(
-      *cheapest(candidates, alignment, to_nest(plan), choice, {"INFINI_ASCEND_REARRANGE"}));
+  return std::move(*cheapest(candidates, Target{{}, alignment}, to_nest(plan), choice,
+                             {"INFINI_ASCEND_REARRANGE"}));
 }
 
 Schedule make_engine_schedule(const RearrangePlan& plan, int64_t alignment) {

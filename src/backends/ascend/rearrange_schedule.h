@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/ascend/chip_model.h"
 #include "contract/choice.h"
 #include "plan/rearrange_plan.h"
 
@@ -52,17 +53,20 @@ struct OperatorView {
   int64_t dst_elements = 0, src_elements = 0;  // from the lowest element to one past the highest
 };
 
-constexpr int64_t max_launches = 4096;  // beyond this many calls one slow call is better
 constexpr int max_operator_rank = 8;
 
 // The largest of 1, 2, 4, 8 that divides the atom and every step.
 int64_t natural_element(const RearrangePlan& plan);
 
-// The ordered candidates, first match wins; the last accepts everything. `alignment` (1, 2, 4 or 8)
-// divides both sides' first addresses.
+// The cheapest of the candidates, by calls and bytes; one of them takes everything. `alignment` (1, 2, 4 or 8) divides
+// both sides' first addresses.
 Schedule make_schedule(const RearrangePlan& plan, int64_t alignment, const Choice& choice = {});
 // With copy engines and dense operators alone: what is left when the operators refuse a source.
 Schedule make_engine_schedule(const RearrangePlan& plan, int64_t alignment);
+
+// Expected on such a chip; and what no schedule can be below: bytes are written once.
+double nanoseconds(const ChipModel& chip, const Schedule& schedule);
+double least_ns(const ChipModel& chip, const Nest& nest);
 
 OperatorView operator_view(const Step& step);
 int64_t launches(const Step& step);

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "harness/cases.h"
+#include "harness/choices.h"
 #include "harness/padded_problems.h"
 #include "harness/problem.h"
 #include "harness/reference.h"
@@ -135,10 +136,10 @@ TEST(AscendSchedule, EveryCandidateKeepsTheLaw) {
   reread_environment();
 }
 
-Schedule scheduled(const char* text) {
+Schedule scheduled(const char* text, const char* wanted = nullptr) {
   const RearrangeProblem problem = parse_rearrange(text);
   const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
-  return make_schedule(plan, natural_element(plan));
+  return make_schedule(plan, natural_element(plan), {wanted, nullptr});
 }
 std::string candidate(const char* text) { return scheduled(text).candidate; }
 
@@ -158,6 +159,13 @@ TEST(AscendSchedule, ChoosesAsAnExpertWould) {
       "ai_cpu");
 }
 
+// A changed choice is a line of a diff.
+TEST(AscendSchedule, ChoiceIsTheGoldenOne) {
+  EXPECT_EQ("", harness::compare_choices(
+                    ASCEND_CHOICES_FOLDER "/assumed.txt",
+                    [](const std::string& text) { return candidate(text.c_str()); }));
+}
+
 TEST(AscendSchedule, ShortRunsBecomeBytesToStayOnTheAiCore) {
   // Runs of 16 f32 are too short for the AI Core as int32; as 64 bytes they are not.
   const Schedule schedule = scheduled("rearrange f32 4x10x16 dst=1000,20,1 src=1,64,4");
@@ -166,7 +174,7 @@ TEST(AscendSchedule, ShortRunsBecomeBytesToStayOnTheAiCore) {
 }
 
 TEST(AscendSchedule, StepAndPitchTakesOneGatherAndTheShorterLoopOutside) {
-  const Schedule schedule = scheduled("rearrange f32 7x500 dst=2000,2 src=1,7");
+  const Schedule schedule = scheduled("rearrange f32 7x500 dst=2000,2 src=1,7", "staged");
   ASSERT_EQ(schedule.steps.size(), 2u);
   EXPECT_EQ(launches(schedule.steps[0]), 1);
   EXPECT_EQ(launches(schedule.steps[1]), 7);
