@@ -9,8 +9,8 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "bench/beside_copies.h"
-#include "harness/operator_check.h"
-#include "harness/operator_table.h"
+#include "harness/operators/operator_check.h"
+#include "harness/operators/operator_table.h"
 #include "ops/operator.h"
 #include "runtime/current_device.h"
 

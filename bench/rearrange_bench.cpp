@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "bench/beside_copies.h"
 #include "bench/measure.h"
-#include "harness/check.h"
+#include "harness/rearrange/check.h"
 #include "ops/rearrange.h"
-#include "plan/memory_traffic.h"
+#include "plan/rearrange/memory_traffic.h"
 #include "runtime/current_device.h"
 
 namespace infini::bench {

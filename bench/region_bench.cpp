@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "backends/cpu/runtime/parallel.h"
-#include "base/thread_count.h"
+#include "base/threads/thread_count.h"
 
 namespace {
 

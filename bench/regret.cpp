@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "bench/measure.h"
-#include "harness/gemm_problem.h"
+#include "harness/gemm/gemm_problem.h"
 #include "harness/json.h"
-#include "harness/operators.h"
-#include "harness/problem.h"
+#include "harness/operators/operators.h"
+#include "harness/rearrange/problem.h"
 #include "ops/gemm.h"
 #include "ops/rearrange.h"
 #include "runtime/current_device.h"

@@ -6,8 +6,8 @@
 #include "bench/measure.h"
 #include "bench/pages_bench.h"
 #include "harness/json.h"
-#include "harness/problem.h"
-#include "ops/between.h"
+#include "harness/rearrange/problem.h"
+#include "ops/transfer/between.h"
 #include "runtime/current_device.h"
 
 namespace infini::bench {

@@ -6,13 +6,13 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "harness/cases.h"
-#include "harness/check.h"
-#include "harness/gemm_check.h"
-#include "harness/padded_problems.h"
-#include "harness/reference.h"
-#include "harness/suites.h"
-#include "plan/rearrange_plan.h"
+#include "harness/gemm/gemm_check.h"
+#include "harness/rearrange/cases.h"
+#include "harness/rearrange/check.h"
+#include "harness/rearrange/padded_problems.h"
+#include "harness/rearrange/reference.h"
+#include "harness/rearrange/suites.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini::harness {
 namespace {

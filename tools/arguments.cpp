@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "harness/names.h"
-#include "harness/operators.h"
+#include "harness/operators/operators.h"
 #include "harness/suggest.h"
 #include "harness/text.h"
 #include "infinirt.h"

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "harness/names.h"
-#include "harness/operators.h"
+#include "harness/operators/operators.h"
 #include "harness/suggest.h"
 
 namespace infini::tools {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "doors/stream.h"
+#include "doors/torch.h"
 #include "errors.h"
 #include "graph.h"
-#include "stream.h"
-#include "torch.h"
 
 namespace infini::python {
 namespace {

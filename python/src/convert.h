@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "array.h"
+#include "doors/array.h"
 
 namespace infini::python {
 

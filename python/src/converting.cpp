@@ -3,11 +3,11 @@
 #include <memory>
 #include <vector>
 
+#include "doors/stream.h"
+#include "doors/torch.h"
 #include "errors.h"
 #include "functions.h"
 #include "infiniop.h"
-#include "stream.h"
-#include "torch.h"
 
 namespace infini::python {
 namespace {

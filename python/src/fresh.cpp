@@ -2,8 +2,8 @@
 #include "fresh.h"
 
 #include "convert.h"
+#include "doors/export.h"
 #include "errors.h"
-#include "export.h"
 #include "gil.h"
 #include "names.h"
 

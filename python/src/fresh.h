@@ -1,7 +1,7 @@
 // Results: new arrays of the framework that an argument came from.
 #pragma once
 
-#include "array.h"
+#include "doors/array.h"
 
 namespace infini::python {
 

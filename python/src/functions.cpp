@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "convert.h"
+#include "doors/stream.h"
+#include "doors/torch.h"
 #include "errors.h"
 #include "fresh.h"
 #include "graph.h"
 #include "names.h"
 #include "prepared.h"
-#include "stream.h"
-#include "torch.h"
 
 namespace infini::python {
 namespace {

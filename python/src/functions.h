@@ -1,8 +1,8 @@
 // The functions on arrays, which the methods of Tensor share.
 #pragma once
 
-#include "array.h"
 #include "convert.h"
+#include "doors/array.h"
 
 namespace infini::python {
 

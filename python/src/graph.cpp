@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "doors/stream.h"
+#include "doors/torch.h"
 #include "errors.h"
-#include "stream.h"
-#include "torch.h"
 
 namespace infini::python {
 namespace {

@@ -1,7 +1,7 @@
 // Recorded graphs, and the streams of the frameworks whose arrays they use.
 #pragma once
 
-#include "torch.h"
+#include "doors/torch.h"
 
 namespace infini::python {
 

@@ -1,11 +1,11 @@
 // The extension module infini._core.
-#include "array.h"
+#include "doors/array.h"
+#include "doors/stream.h"
 #include "errors.h"
 #include "functions.h"
 #include "graph.h"
 #include "names.h"
 #include "reshard.h"
-#include "stream.h"
 #include "tensor.h"
 
 namespace infini::python {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "array.h"
+#include "doors/array.h"
 
 namespace infini::python {
 

@@ -1,7 +1,7 @@
 // Elements as Python's numbers, and back.
 #pragma once
 
-#include "array.h"
+#include "doors/array.h"
 
 namespace infini::python {
 

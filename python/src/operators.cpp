@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "doors/stream.h"
+#include "doors/torch.h"
 #include "errors.h"
 #include "fresh.h"
 #include "functions.h"
 #include "graph.h"
 #include "names.h"
-#include "stream.h"
-#include "torch.h"
 
 namespace infini::python {
 namespace {

@@ -1,11 +1,11 @@
 // copy_pages: copies between pages that ids name, on anybody's arrays.
 #include "convert.h"
+#include "doors/stream.h"
+#include "doors/torch.h"
 #include "errors.h"
 #include "functions.h"
 #include "graph.h"
 #include "names.h"
-#include "stream.h"
-#include "torch.h"
 
 namespace infini::python {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "convert.h"
+#include "doors/stream.h"
 #include "errors.h"
 #include "infiniop.h"
-#include "stream.h"
 
 namespace infini::python {
 namespace {

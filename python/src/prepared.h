@@ -2,7 +2,7 @@
 // no tensor in between. Prepared once for each problem and thread.
 #pragma once
 
-#include "array.h"
+#include "doors/array.h"
 
 namespace infini::python {
 

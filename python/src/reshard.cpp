@@ -4,14 +4,14 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include "array.h"
 #include "convert.h"
+#include "doors/array.h"
+#include "doors/stream.h"
+#include "doors/torch.h"
 #include "errors.h"
 #include "gil.h"
 #include "infiniproduct.h"
 #include "infinireshard.h"
-#include "stream.h"
-#include "torch.h"
 
 namespace infini::python {
 namespace {

@@ -4,12 +4,12 @@
 #include <string>
 
 #include "convert.h"
+#include "doors/export.h"
+#include "doors/stream.h"
+#include "doors/torch.h"
 #include "errors.h"
-#include "export.h"
 #include "functions.h"
 #include "names.h"
-#include "stream.h"
-#include "torch.h"
 
 namespace infini::python {
 namespace {

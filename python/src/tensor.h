@@ -1,7 +1,7 @@
 // infini.Tensor: tensors of our own.
 #pragma once
 
-#include "array.h"
+#include "doors/array.h"
 
 namespace infini::python {
 

@@ -2,14 +2,14 @@
 #include <cstring>
 #include <string>
 
+#include "doors/export.h"
+#include "doors/stream.h"
+#include "doors/torch.h"
 #include "errors.h"
-#include "export.h"
 #include "functions.h"
 #include "names.h"
 #include "numbers.h"
-#include "stream.h"
 #include "tensor.h"
-#include "torch.h"
 
 namespace infini::python {
 namespace {

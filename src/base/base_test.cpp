@@ -9,7 +9,7 @@
 #include "base/device_kind.h"
 #include "base/dtype.h"
 #include "base/error.h"
-#include "base/thread_count.h"
+#include "base/threads/thread_count.h"
 
 namespace infini {
 namespace {

@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/mutex.h"
-#include "base/thread_slot.h"
+#include "base/threads/mutex.h"
+#include "base/threads/thread_slot.h"
 
 namespace infini {
 

@@ -1,6 +1,6 @@
 // infiniop/ops/convert.h.
 #include "capi/operators.h"
-#include "plan/convert_plan.h"
+#include "plan/operators/convert_plan.h"
 
 using namespace infini;
 

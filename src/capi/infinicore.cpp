@@ -1,8 +1,8 @@
 // infinicore.h: errors, version and the thread count.
 #include "infinicore.h"
 
-#include "base/executor.h"
-#include "base/thread_count.h"
+#include "base/threads/executor.h"
+#include "base/threads/thread_count.h"
 #include "capi/boundary.h"
 
 using namespace infini;

@@ -2,7 +2,7 @@
 #include "infiniproduct.h"
 
 #include "base/cells.h"
-#include "base/lazy.h"
+#include "base/threads/lazy.h"
 #include "capi/boundary.h"
 #include "capi/reshard_options.h"
 #include "plan/reshard/reshard_text.h"

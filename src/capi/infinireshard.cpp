@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/cells.h"
-#include "base/lazy.h"
+#include "base/threads/lazy.h"
 #include "capi/boundary.h"
 #include "capi/reshard_options.h"
 #include "plan/reshard/parts.h"

@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "base/cells.h"
-#include "base/lazy.h"
+#include "base/threads/lazy.h"
 #include "contract/device.h"
 #include "infiniop.h"
-#include "plan/layout.h"
+#include "plan/layout/layout.h"
 
 // Clients may read the first two members; the tag says what the object is, 0 once destroyed.
 struct InfiniopHandle {

@@ -1,7 +1,7 @@
 // infiniop/ops/rearrange_between.h.
 #include "capi/boundary.h"
 #include "capi/objects.h"
-#include "ops/between.h"
+#include "ops/transfer/between.h"
 
 using namespace infini;
 

@@ -13,8 +13,8 @@
 #include "contract/copies.h"
 #include "contract/device.h"
 #include "contract/kernels.h"
-#include "plan/gemm_plan.h"
-#include "plan/rearrange_plan.h"
+#include "plan/gemm/gemm_plan.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "contract/kernels.h"
-#include "plan/paged_plan.h"
-#include "plan/rearrange_plan.h"
+#include "plan/rearrange/paged_plan.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini {
 

@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "plan/operator_plan.h"
+#include "plan/operators/operator_plan.h"
 
 namespace infini {
 
@@ -57,7 +57,7 @@ struct OperatorRun {
   void* stream = nullptr;
 };
 
-// Elementwise and row operators: what plan/operator_plan.h describes.
+// Elementwise and row operators: what plan/operators/operator_plan.h describes.
 class OperatorKernel : public std::enable_shared_from_this<OperatorKernel> {
  public:
   virtual ~OperatorKernel() = default;

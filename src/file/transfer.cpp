@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "ops/operator.h"
 #include "ops/rearrange.h"
-#include "plan/convert_plan.h"
+#include "plan/operators/convert_plan.h"
 #include "runtime/registry.h"
 
 namespace infini::file {

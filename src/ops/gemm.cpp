@@ -3,9 +3,9 @@
 
 #include "base/dtype.h"
 #include "base/environment.h"
-#include "base/thread_slot.h"
+#include "base/threads/thread_slot.h"
 #include "ops/aligned.h"
-#include "plan/gemm_operand.h"
+#include "plan/gemm/gemm_operand.h"
 #include "plan/problem_text.h"
 #include "runtime/registry.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/export.h"
 #include "contract/backend.h"
-#include "ops/call_log.h"
-#include "plan/gemm_plan.h"
+#include "ops/explain/call_log.h"
+#include "plan/gemm/gemm_plan.h"
 
 namespace infini {
 

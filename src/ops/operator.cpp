@@ -2,10 +2,10 @@
 #include "ops/operator.h"
 
 #include "base/dtype.h"
-#include "base/thread_slot.h"
+#include "base/threads/thread_slot.h"
 #include "ops/aligned.h"
-#include "plan/convert_plan.h"
-#include "plan/disjoint.h"
+#include "plan/layout/disjoint.h"
+#include "plan/operators/convert_plan.h"
 #include "runtime/registry.h"
 
 namespace infini {

@@ -5,7 +5,7 @@
 
 #include "base/export.h"
 #include "contract/backend.h"
-#include "ops/call_log.h"
+#include "ops/explain/call_log.h"
 
 namespace infini {
 

@@ -6,8 +6,8 @@
 #include <cstdio>
 
 #include "base/dtype.h"
-#include "ops/kernel_words.h"
-#include "ops/plan_picture.h"
+#include "ops/explain/kernel_words.h"
+#include "ops/explain/plan_picture.h"
 
 namespace infini {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/thread_slot.h"
+#include "base/threads/thread_slot.h"
 #include "plan/problem_text.h"
 #include "runtime/registry.h"
 

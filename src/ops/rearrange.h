@@ -7,8 +7,8 @@
 #include "contract/choice.h"
 #include "contract/device.h"
 #include "contract/kernels.h"
-#include "ops/call_log.h"
-#include "plan/rearrange_plan.h"
+#include "ops/explain/call_log.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini {
 

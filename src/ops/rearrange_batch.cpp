@@ -1,7 +1,7 @@
 // Preparing and running batches of rearrangements.
 #include "ops/rearrange_batch.h"
 
-#include "base/thread_slot.h"
+#include "base/threads/thread_slot.h"
 #include "plan/problem_text.h"
 #include "runtime/registry.h"
 

@@ -1,7 +1,7 @@
 // Preparing and running paged copies.
 #include "ops/rearrange_paged.h"
 
-#include "base/thread_slot.h"
+#include "base/threads/thread_slot.h"
 #include "runtime/registry.h"
 
 namespace infini {

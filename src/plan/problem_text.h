@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "plan/layout.h"
+#include "plan/layout/layout.h"
 
 namespace infini {
 

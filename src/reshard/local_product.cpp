@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/dtype.h"
-#include "plan/convert_plan.h"
+#include "plan/operators/convert_plan.h"
 
 namespace infini {
 namespace {

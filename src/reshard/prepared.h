@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "ops/rearrange.h"
 #include "plan/reshard/reshard_plan.h"
 

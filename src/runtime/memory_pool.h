@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 #include "contract/device.h"
 
 namespace infini {

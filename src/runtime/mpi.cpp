@@ -13,7 +13,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/float_formats.h"
-#include "base/lazy.h"
+#include "base/threads/lazy.h"
 #include "runtime/open_mpi.h"
 
 namespace infini {

@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 
-#include "base/lazy.h"
-#include "base/mutex.h"
+#include "base/threads/lazy.h"
+#include "base/threads/mutex.h"
 #include "runtime/registry.h"
 
 namespace infini {

@@ -11,8 +11,8 @@
 
 #include "backends/cpu/backend.h"
 #include "base/environment.h"
-#include "base/lazy.h"
-#include "base/mutex.h"
+#include "base/threads/lazy.h"
+#include "base/threads/mutex.h"
 #include "runtime/module_folders.h"
 
 namespace infini {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "infinicore/tensor.hpp"
-#include "plan/layout.h"
+#include "plan/layout/layout.h"
 #include "runtime/place.h"
 
 namespace infinicore::detail {

@@ -1,7 +1,7 @@
 // The calling thread's state.
 #include "tensor/thread_state.h"
 
-#include "base/thread_end.h"
+#include "base/threads/thread_end.h"
 
 namespace infinicore::detail {
 namespace {

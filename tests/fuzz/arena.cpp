@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "harness/random_problems.h"
+#include "harness/rearrange/random_problems.h"
 
 namespace infini::fuzz {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plan/layout.h"
+#include "plan/layout/layout.h"
 #include "tests/fuzz/input.h"
 
 namespace infini::fuzz {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "harness/gemm_problem.h"
-#include "harness/gemm_reference.h"
-#include "harness/random_problems.h"
+#include "harness/gemm/gemm_problem.h"
+#include "harness/gemm/gemm_reference.h"
+#include "harness/rearrange/random_problems.h"
 #include "tests/fuzz/arena.h"
 #include "tests/fuzz/layouts.h"
 #include "tests/fuzz/objects.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "harness/gemm_reference.h"
-#include "harness/random_problems.h"
+#include "harness/gemm/gemm_reference.h"
+#include "harness/rearrange/random_problems.h"
 #include "infinicore.hpp"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/layouts.h"

@@ -5,7 +5,7 @@
 
 #include "infiniop.h"
 #include "infinirt.h"
-#include "plan/layout.h"
+#include "plan/layout/layout.h"
 
 namespace infini::fuzz {
 

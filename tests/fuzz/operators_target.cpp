@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "harness/gemm_reference.h"
+#include "harness/gemm/gemm_reference.h"
 #include "tests/fuzz/arena.h"
 #include "tests/fuzz/layouts.h"
 #include "tests/fuzz/objects.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "harness/problem.h"
-#include "harness/reference.h"
+#include "harness/rearrange/problem.h"
+#include "harness/rearrange/reference.h"
 #include "tests/fuzz/arena.h"
 #include "tests/fuzz/layouts.h"
 #include "tests/fuzz/objects.h"

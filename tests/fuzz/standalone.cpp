@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/random_problems.h"
+#include "harness/rearrange/random_problems.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 // Of the sanitizers, where they are; they call it before they end the process.

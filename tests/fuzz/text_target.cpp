@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "harness/gemm_problem.h"
-#include "harness/problem.h"
+#include "harness/gemm/gemm_problem.h"
+#include "harness/rearrange/problem.h"
 #include "tests/fuzz/setting.h"
 
 namespace infini::fuzz {

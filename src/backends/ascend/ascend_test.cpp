@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "cann_emulator.h"
-#include "harness/cases.h"
-#include "harness/check.h"
-#include "harness/padded_problems.h"
-#include "harness/reference.h"
+#include "harness/rearrange/cases.h"
+#include "harness/rearrange/check.h"
+#include "harness/rearrange/padded_problems.h"
+#include "harness/rearrange/reference.h"
 #include "infinirt.h"
 #include "runtime/registry.h"
 

@@ -1,10 +1,10 @@
 // The Ascend backend's table: what the module exports.
 #include "contract/backend.h"
 
-#include "backends/ascend/device.h"
-#include "backends/ascend/functions/functions.h"
-#include "backends/ascend/gemm.h"
-#include "backends/ascend/rearrange.h"
+#include "backends/ascend/gemm/gemm.h"
+#include "backends/ascend/operators/functions.h"
+#include "backends/ascend/rearrange/rearrange.h"
+#include "backends/ascend/runtime/device.h"
 
 namespace infini::ascend {
 namespace {

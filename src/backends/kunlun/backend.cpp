@@ -1,7 +1,7 @@
 // The Kunlun backend's table, and the module's one exported function.
 #include "backends/kunlun/backend.h"
 
-#include "backends/kunlun/runtime_error.h"
+#include "backends/kunlun/runtime/runtime_error.h"
 
 namespace infini::kunlun {
 namespace {

@@ -1,8 +1,8 @@
 // The operators that the Kunlun backend offers.
 #pragma once
 
-#include "backends/kunlun/device.h"
-#include "backends/kunlun/schedule.h"
+#include "backends/kunlun/rearrange/schedule.h"
+#include "backends/kunlun/runtime/device.h"
 #include "contract/backend.h"
 
 namespace infini::kunlun {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/layout.h"
+#include "plan/layout/layout.h"
 
 namespace infini {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/export.h"
-#include "plan/rearrange_plan.h"
+#include "plan/rearrange/rearrange_plan.h"
 #include "plan/reshard/overlap.h"
 
 namespace infini {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "infinicore/context/context.hpp"
-#include "plan/functions.h"
+#include "plan/operators/functions.h"
 #include "tensor/access.h"
 
 namespace infinicore::detail {

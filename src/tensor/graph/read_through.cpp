@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "plan/source_view.h"
+#include "plan/layout/source_view.h"
 #include "tensor/graph/segment.h"
 
 namespace infinicore::detail {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "infinicore/graph/graph.hpp"
-#include "plan/functions.h"
+#include "plan/operators/functions.h"
 #include "tensor/access.h"
 
 namespace infinicore::detail {

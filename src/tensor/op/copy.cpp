@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "infinicore/ops/rearrange.hpp"
-#include "ops/between.h"
+#include "ops/transfer/between.h"
 #include "tensor/elements.h"
 #include "tensor/graph/step.h"
 #include "tensor/thread_state.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "infinicore/ops/gemm.hpp"
-#include "plan/disjoint.h"
+#include "plan/layout/disjoint.h"
 #include "tensor/edge.h"
 #include "tensor/graph/step.h"
 #include "tensor/op/copy.h"

@@ -1,7 +1,7 @@
 // op::rearrange: y = x on one device.
 #include "infinicore/ops/rearrange.hpp"
 
-#include "ops/explain.h"
+#include "ops/explain/explain.h"
 #include "tensor/edge.h"
 #include "tensor/graph/step.h"
 #include "tensor/thread_state.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "backends/cpu/machine/isa.h"
-#include "plan/convert_plan.h"
+#include "plan/operators/convert_plan.h"
 
 namespace infini::cpu {
 

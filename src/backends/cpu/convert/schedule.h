@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "plan/convert_plan.h"
-#include "plan/rearrange_plan.h"
+#include "plan/operators/convert_plan.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini::cpu {
 

@@ -11,8 +11,8 @@
 #include "backends/cpu/gemm/gemm.h"
 #include "backends/cpu/gemm/law_test.h"
 #include "harness/choices.h"
-#include "harness/gemm_cases.h"
-#include "harness/gemm_problem.h"
+#include "harness/gemm/gemm_cases.h"
+#include "harness/gemm/gemm_problem.h"
 #include "ops/gemm.h"
 #include "runtime/current_device.h"
 

@@ -8,7 +8,7 @@
 #include "backends/cpu/gemm/gemm.h"
 #include "base/dtype.h"
 #include "base/error.h"
-#include "base/thread_count.h"
+#include "base/threads/thread_count.h"
 #include "ops/gemm.h"
 #include "runtime/current_device.h"
 #include "tests/allocation_counter.h"

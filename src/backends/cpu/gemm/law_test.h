@@ -10,8 +10,8 @@
 
 #include "backends/cpu/gemm/target.h"
 #include "base/dtype.h"
-#include "harness/random_problems.h"
-#include "plan/gemm_plan.h"
+#include "harness/rearrange/random_problems.h"
+#include "plan/gemm/gemm_plan.h"
 
 namespace infini::cpu {
 

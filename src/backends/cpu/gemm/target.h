@@ -8,7 +8,7 @@
 
 #include "backends/cpu/gemm/simd/kernels.h"
 #include "backends/cpu/machine/machine.h"
-#include "plan/gemm_plan.h"
+#include "plan/gemm/gemm_plan.h"
 
 namespace infini::cpu {
 

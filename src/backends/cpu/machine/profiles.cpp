@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "backends/cpu/machine/machine.h"
-#include "base/thread_count.h"
+#include "base/threads/thread_count.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

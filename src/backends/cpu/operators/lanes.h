@@ -9,7 +9,7 @@
 
 #include "backends/cpu/machine/isa.h"
 #include "base/dtype.h"
-#include "plan/functions.h"
+#include "plan/operators/functions.h"
 
 namespace infini::cpu {
 

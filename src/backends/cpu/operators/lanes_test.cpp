@@ -7,8 +7,8 @@
 
 #include "backends/cpu/operators/lanes.h"
 #include "backends/cpu/rearrange/schedule.h"
-#include "harness/operator_check.h"
-#include "harness/operator_problem.h"
+#include "harness/operators/operator_check.h"
+#include "harness/operators/operator_problem.h"
 
 namespace infini::cpu {
 namespace {

@@ -9,9 +9,9 @@
 #include "backends/cpu/backend.h"
 #include "backends/cpu/rearrange/candidates.h"
 #include "backends/cpu/rearrange/pins.h"
-#include "harness/cases.h"
 #include "harness/choices.h"
-#include "harness/problem.h"
+#include "harness/rearrange/cases.h"
+#include "harness/rearrange/problem.h"
 
 namespace infini::cpu {
 namespace {

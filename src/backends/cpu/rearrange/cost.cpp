@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "plan/memory_traffic.h"
+#include "plan/rearrange/memory_traffic.h"
 
 namespace infini::cpu {
 namespace {

@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "backends/cpu/rearrange/trial_test.h"
-#include "base/thread_count.h"
-#include "harness/check.h"
-#include "harness/padded_problems.h"
+#include "base/threads/thread_count.h"
+#include "harness/rearrange/check.h"
+#include "harness/rearrange/padded_problems.h"
 
 namespace infini::cpu {
 namespace {

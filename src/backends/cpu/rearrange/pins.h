@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "plan/rearrange_plan.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini::cpu {
 

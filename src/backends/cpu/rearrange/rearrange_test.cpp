@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "backends/cpu/rearrange/trial_test.h"
-#include "base/thread_count.h"
-#include "harness/cases.h"
+#include "base/threads/thread_count.h"
+#include "harness/rearrange/cases.h"
 
 namespace infini::cpu {
 namespace {

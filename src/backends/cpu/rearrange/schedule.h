@@ -12,7 +12,7 @@
 #include "backends/cpu/rearrange/panels/kernels.h"
 #include "base/checked.h"
 #include "contract/kernels.h"
-#include "plan/rearrange_plan.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini::cpu {
 

@@ -12,8 +12,8 @@
 #include "backends/cpu/rearrange/panels/kernels.h"
 #include "backends/cpu/rearrange/runs/schedule.h"
 #include "backends/cpu/rearrange/tiles/schedule.h"
-#include "harness/problem.h"
-#include "harness/random_problems.h"
+#include "harness/rearrange/problem.h"
+#include "harness/rearrange/random_problems.h"
 
 namespace infini::cpu {
 namespace {

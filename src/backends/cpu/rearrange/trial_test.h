@@ -18,9 +18,9 @@
 #include "backends/cpu/rearrange/shuffle/schedule.h"
 #include "backends/cpu/rearrange/tiles/schedule.h"
 #include "base/environment.h"
-#include "harness/problem.h"
-#include "harness/random_problems.h"
-#include "harness/reference.h"
+#include "harness/rearrange/problem.h"
+#include "harness/rearrange/random_problems.h"
+#include "harness/rearrange/reference.h"
 #include "tests/guarded_pages.h"
 
 namespace infini::cpu {

@@ -9,7 +9,7 @@
 
 #include "backends/cpu/runtime/memory.h"
 #include "backends/cpu/runtime/stream.h"
-#include "base/thread_count.h"
+#include "base/threads/thread_count.h"
 
 namespace infini::cpu {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "base/lazy.h"
-#include "base/mutex.h"
+#include "base/threads/lazy.h"
+#include "base/threads/mutex.h"
 
 namespace infini::cpu {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "backends/cpu/runtime/pool.h"
 #include "backends/cpu/runtime/waiting.h"
-#include "base/thread_count.h"
+#include "base/threads/thread_count.h"
 
 namespace infini::cpu {
 namespace {

@@ -11,9 +11,9 @@
 #include <cstdio>
 
 #include "backends/cpu/runtime/waiting.h"
-#include "base/executor.h"
-#include "base/processors.h"
-#include "base/thread_count.h"
+#include "base/threads/executor.h"
+#include "base/threads/processors.h"
+#include "base/threads/thread_count.h"
 
 namespace infini::cpu {
 namespace {

@@ -17,8 +17,8 @@
 #include "backends/cpu/runtime/parallel.h"
 #include "backends/cpu/runtime/pool.h"
 #include "base/error.h"
-#include "base/executor.h"
-#include "base/thread_count.h"
+#include "base/threads/executor.h"
+#include "base/threads/thread_count.h"
 
 namespace infini::cpu {
 namespace {

@@ -2,7 +2,7 @@
 #include "backends/cpu/runtime/stream.h"
 
 #include "backends/cpu/runtime/memory.h"
-#include "base/lazy.h"
+#include "base/threads/lazy.h"
 
 namespace infini::cpu {
 

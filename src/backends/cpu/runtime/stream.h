@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/cells.h"
-#include "base/mutex.h"
+#include "base/threads/mutex.h"
 
 namespace infini::cpu {
 

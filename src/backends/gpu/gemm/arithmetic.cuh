@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/float_formats.h"
-#include "plan/gemm_plan.h"
+#include "plan/gemm/gemm_plan.h"
 #include "vendor.h"
 
 namespace infini::gpu {

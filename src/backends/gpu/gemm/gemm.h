@@ -5,7 +5,7 @@
 
 #include "backends/gpu/runtime/device.h"
 #include "contract/backend.h"
-#include "plan/gemm_plan.h"
+#include "plan/gemm/gemm_plan.h"
 
 namespace infini::gpu {
 

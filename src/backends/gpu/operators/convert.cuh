@@ -4,7 +4,7 @@
 #include <climits>
 
 #include "backends/gpu/operators/packs.cuh"
-#include "plan/convert_plan.h"
+#include "plan/operators/convert_plan.h"
 
 namespace infini::gpu {
 

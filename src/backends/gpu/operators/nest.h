@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/gpu/fast_divide.h"
-#include "plan/operator_plan.h"
+#include "plan/operators/operator_plan.h"
 
 namespace infini::gpu {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "plan/operator_plan.h"
+#include "plan/operators/operator_plan.h"
 
 namespace infini::gpu {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "backends/gpu/pages/schedule.h"
-#include "plan/paged_plan.h"
-#include "plan/rearrange_plan.h"
+#include "plan/rearrange/paged_plan.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini::gpu {
 

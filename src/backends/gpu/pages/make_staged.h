@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backends/gpu/pages/staged_schedule.h"
-#include "plan/rearrange_plan.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini::gpu {
 

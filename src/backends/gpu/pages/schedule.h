@@ -94,7 +94,7 @@ struct PiecePair {
 
 enum class PieceTable : int32_t { none, pairs, ids32, ids64 };
 
-// One side's pages, see plan/paged_plan.h. No ids: copy i takes piece i.
+// One side's pages, see plan/rearrange/paged_plan.h. No ids: copy i takes piece i.
 struct PieceSide {
   const void* ids;
   int64_t last_page, pitch, piece_step;

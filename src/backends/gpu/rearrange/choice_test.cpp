@@ -6,7 +6,7 @@
 
 #include "backends/gpu/rearrange/estimates.h"
 #include "harness/choices.h"
-#include "harness/problem.h"
+#include "harness/rearrange/problem.h"
 
 namespace infini::gpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "plan/memory_traffic.h"
+#include "plan/rearrange/memory_traffic.h"
 
 namespace infini::gpu {
 namespace {

@@ -13,7 +13,7 @@
 #include "backends/gpu/rearrange/tile/schedule.h"
 #include "backends/gpu/rearrange/tiny/schedule.h"
 #include "backends/gpu/rearrange/transpose/schedule.h"
-#include "plan/rearrange_plan.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini::gpu {
 

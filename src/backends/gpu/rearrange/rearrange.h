@@ -6,7 +6,7 @@
 #include "contract/choice.h"
 #include "contract/device.h"
 #include "contract/kernels.h"
-#include "plan/rearrange_plan.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini::gpu {
 

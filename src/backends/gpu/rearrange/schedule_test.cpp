@@ -9,8 +9,8 @@
 #include "backends/gpu/rearrange/tile/cost.h"
 #include "backends/gpu/rearrange/tile/make_schedule.h"
 #include "backends/gpu/rearrange/transpose/make_schedule.h"
-#include "harness/cases.h"
-#include "harness/padded_problems.h"
+#include "harness/rearrange/cases.h"
+#include "harness/rearrange/padded_problems.h"
 
 namespace infini::gpu {
 namespace {

@@ -1,7 +1,7 @@
 // Choosing the unit: the largest word that every step allows.
 #include "backends/gpu/rearrange/unit_nest.h"
 
-#include "plan/memory_traffic.h"
+#include "plan/rearrange/memory_traffic.h"
 
 namespace infini::gpu {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "plan/rearrange_plan.h"
+#include "plan/rearrange/rearrange_plan.h"
 
 namespace infini::gpu {
 

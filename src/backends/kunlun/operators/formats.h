@@ -1,4 +1,4 @@
-// The formats of Convert in a core's local memory. Device code; their numbers stand in plan/convert_plan.h.
+// The formats of Convert in a core's local memory. Device code; their numbers stand in plan/operators/convert_plan.h.
 #pragma once
 
 #include "backends/kunlun/operators/exact.h"

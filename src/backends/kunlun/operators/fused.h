@@ -1,7 +1,7 @@
 // x·a + b rounded once, of f32 and of f64, on a chip that has neither in one step. Device code.
 #pragma once
 
-#include "backends/kunlun/launch.h"
+#include "backends/kunlun/runtime/launch.h"
 
 namespace infini::kunlun {
 

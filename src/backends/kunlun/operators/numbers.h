@@ -1,7 +1,7 @@
 // Element formats in a core's local memory: widened when they are read, rounded once when they are written. Device code.
 #pragma once
 
-#include "backends/kunlun/launch.h"
+#include "backends/kunlun/runtime/launch.h"
 #include "infinicore.h"
 #include "xpu/kernel/xtdk_math.h"
 
@@ -126,7 +126,7 @@ __device__ inline float error_complement(float x) {
   return x < 0 ? 2.0f - result : result;
 }
 
-// What formulas of plan/functions.h need.
+// What formulas of plan/operators/functions.h need.
 struct FloatMath {
   using Scalar = float;
   static constexpr bool integers = false;

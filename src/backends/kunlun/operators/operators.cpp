@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "backends/kunlun/backend.h"
-#include "backends/kunlun/device_memory.h"
 #include "backends/kunlun/operators/kernels.h"
 #include "backends/kunlun/operators/schedule.h"
-#include "backends/kunlun/runtime_error.h"
+#include "backends/kunlun/runtime/device_memory.h"
+#include "backends/kunlun/runtime/runtime_error.h"
 #include "base/dtype.h"
 #include "contract/greedy.h"
-#include "plan/convert_plan.h"
+#include "plan/operators/convert_plan.h"
 
 namespace infini::kunlun {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "backends/kunlun/operators/fused.h"
 #include "backends/kunlun/test_support.h"
-#include "harness/operator_check.h"
-#include "harness/operator_problem.h"
+#include "harness/operators/operator_check.h"
+#include "harness/operators/operator_problem.h"
 
 namespace infini::kunlun {
 namespace {

@@ -34,7 +34,7 @@ struct RowNest {
 static_assert(sizeof(NestLoop) == 48 && sizeof(RowNest) == 184 + 48 * max_nest_loops,
               "the device must see the same layout");
 
-// What Convert does besides moving; formats of plan/convert_plan.h.
+// What Convert does besides moving; formats of plan/operators/convert_plan.h.
 struct ConvertNumbers {
   int32_t formats[2];  // of y and x
   int32_t wide, computes, saturates;

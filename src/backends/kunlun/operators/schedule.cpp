@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <sstream>
 
-#include "backends/kunlun/tile.h"
+#include "backends/kunlun/rearrange/tile.h"
 #include "base/checked.h"
 #include "base/dtype.h"
-#include "plan/convert_plan.h"
+#include "plan/operators/convert_plan.h"
 
 namespace infini::kunlun {
 namespace {

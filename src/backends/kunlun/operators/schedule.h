@@ -8,7 +8,7 @@
 #include <string>
 
 #include "backends/kunlun/operators/row_nest.h"
-#include "plan/packed_operator.h"
+#include "plan/operators/packed_operator.h"
 
 namespace infini::kunlun {
 

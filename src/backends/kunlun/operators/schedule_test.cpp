@@ -7,10 +7,10 @@
 #include <array>
 #include <map>
 
-#include "backends/kunlun/tile.h"
+#include "backends/kunlun/rearrange/tile.h"
 #include "base/dtype.h"
-#include "harness/operator_problem.h"
-#include "harness/operator_table.h"
+#include "harness/operators/operator_problem.h"
+#include "harness/operators/operator_table.h"
 
 namespace infini::kunlun {
 namespace {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "backends/kunlun/operators/walk.h"
-#include "backends/kunlun/tile.h"
+#include "backends/kunlun/rearrange/tile.h"
 
 namespace infini::kunlun {
 

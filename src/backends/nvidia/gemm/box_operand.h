@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "plan/gemm_plan.h"
+#include "plan/gemm/gemm_plan.h"
 
 namespace infini::nvidia {
 

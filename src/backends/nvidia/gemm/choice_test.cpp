@@ -6,7 +6,7 @@
 
 #include "backends/nvidia/gemm/estimates.h"
 #include "harness/choices.h"
-#include "harness/gemm_problem.h"
+#include "harness/gemm/gemm_problem.h"
 
 namespace infini::nvidia {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "backends/gpu/model/device_model.h"
-#include "plan/gemm_plan.h"
+#include "plan/gemm/gemm_plan.h"
 
 namespace infini::nvidia {
 

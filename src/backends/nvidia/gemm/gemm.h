@@ -6,7 +6,7 @@
 #include "backends/gpu/gemm/gemm.h"
 #include "backends/nvidia/gemm/estimates.h"
 #include "contract/backend.h"
-#include "plan/gemm_operand.h"
+#include "plan/gemm/gemm_operand.h"
 
 namespace infini::nvidia {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/nvidia/gemm/small/schedule.h"
-#include "harness/gemm_cases.h"
+#include "harness/gemm/gemm_cases.h"
 
 namespace infini::nvidia {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "backends/gpu/fast_divide.h"
-#include "plan/gemm_plan.h"
+#include "plan/gemm/gemm_plan.h"
 
 namespace infini::nvidia {
 

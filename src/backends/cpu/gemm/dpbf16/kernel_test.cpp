@@ -11,9 +11,9 @@
 #include "backends/cpu/gemm/gemm.h"
 #include "base/environment.h"
 #include "base/float_formats.h"
-#include "base/thread_count.h"
-#include "harness/gemm_cases.h"
-#include "harness/gemm_check.h"
+#include "base/threads/thread_count.h"
+#include "harness/gemm/gemm_cases.h"
+#include "harness/gemm/gemm_check.h"
 #include "ops/gemm.h"
 #include "runtime/current_device.h"
 

@@ -7,7 +7,7 @@
 
 #include "backends/cpu/gemm/gemm.h"
 #include "backends/cpu/gemm/library/openmp.h"
-#include "plan/gemm_operand.h"
+#include "plan/gemm/gemm_operand.h"
 
 namespace infini::cpu {
 

@@ -6,7 +6,7 @@
 #include "backends/cpu/gemm/costs.h"
 #include "base/checked.h"
 #include "base/dtype.h"
-#include "plan/gemm_operand.h"
+#include "plan/gemm/gemm_operand.h"
 
 namespace infini::cpu::library {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/float_formats.h"
-#include "harness/gemm_cases.h"
+#include "harness/gemm/gemm_cases.h"
 #include "ops/gemm.h"
 #include "runtime/current_device.h"
 #include "tests/guarded_pages.h"

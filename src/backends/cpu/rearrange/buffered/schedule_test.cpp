@@ -8,8 +8,8 @@
 
 #include "backends/cpu/rearrange/cost.h"
 #include "backends/cpu/rearrange/kernel.h"
-#include "harness/problem.h"
-#include "harness/random_problems.h"
+#include "harness/rearrange/problem.h"
+#include "harness/rearrange/random_problems.h"
 
 namespace infini::cpu {
 namespace {

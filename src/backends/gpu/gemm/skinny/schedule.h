@@ -17,7 +17,7 @@
 
 #include "backends/gpu/fast_divide.h"
 #include "backends/gpu/rearrange/tile/schedule.h"
-#include "plan/gemm_plan.h"
+#include "plan/gemm/gemm_plan.h"
 
 namespace infini::gpu {
 

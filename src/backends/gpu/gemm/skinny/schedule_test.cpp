@@ -1,7 +1,7 @@
 // The skinny gemm schedule: its law, and that lines far apart begin alike.
 #include "backends/gpu/gemm/skinny/law_test.h"
 #include "base/dtype.h"
-#include "harness/gemm_cases.h"
+#include "harness/gemm/gemm_cases.h"
 
 namespace infini::gpu {
 namespace {

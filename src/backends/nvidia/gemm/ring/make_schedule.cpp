@@ -5,7 +5,7 @@
 #include "backends/nvidia/gemm/ring/schedule.h"
 #include "base/checked.h"
 #include "base/dtype.h"
-#include "plan/gemm_operand.h"
+#include "plan/gemm/gemm_operand.h"
 
 namespace infini::nvidia {
 namespace {

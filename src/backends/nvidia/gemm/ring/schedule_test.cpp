@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/nvidia/gemm/tile_law_test.h"
-#include "harness/gemm_cases.h"
+#include "harness/gemm/gemm_cases.h"
 
 namespace infini::nvidia {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "backends/nvidia/gemm/tile_law_test.h"
 #include "base/dtype.h"
-#include "harness/gemm_cases.h"
-#include "plan/gemm_operand.h"
+#include "harness/gemm/gemm_cases.h"
+#include "plan/gemm/gemm_operand.h"
 
 namespace infini::nvidia {
 namespace {

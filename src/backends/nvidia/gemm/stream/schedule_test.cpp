@@ -5,7 +5,7 @@
 
 #include "backends/gpu/gemm/skinny/law_test.h"
 #include "backends/nvidia/gemm/tile_law_test.h"
-#include "harness/gemm_cases.h"
+#include "harness/gemm/gemm_cases.h"
 
 namespace infini::nvidia {
 namespace {

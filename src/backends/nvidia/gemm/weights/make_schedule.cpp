@@ -4,7 +4,7 @@
 #include "backends/nvidia/gemm/weights/schedule.h"
 #include "base/checked.h"
 #include "base/dtype.h"
-#include "plan/gemm_operand.h"
+#include "plan/gemm/gemm_operand.h"
 
 namespace infini::nvidia {
 namespace {

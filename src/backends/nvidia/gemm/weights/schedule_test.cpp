@@ -6,7 +6,7 @@
 #include <string>
 
 #include "backends/nvidia/gemm/tile_law_test.h"
-#include "harness/gemm_cases.h"
+#include "harness/gemm/gemm_cases.h"
 
 namespace infini::nvidia {
 namespace {

@@ -1,0 +1,58 @@
+// infini machine: the facts about this processor by which kernels are chosen, assumed or measured.
+#include <cstdio>
+
+#include "backends/cpu/machine/machine.h"
+#include "base/error.h"
+#include "tools/commands.h"
+#include "tools/report/report.h"
+
+namespace infini::tools {
+namespace {
+
+std::string facts_json(const cpu::Machine& machine) {
+  harness::JsonObject object;
+  for (const cpu::Fact& fact : cpu::facts()) {
+    if (fact.number != nullptr)
+      object.add(fact.name, machine.*fact.number);
+    else
+      object.add_json(fact.name, harness::JsonObject()
+                                     .add("one", (machine.*fact.rate).one)
+                                     .add("all", (machine.*fact.rate).all)
+                                     .text());
+  }
+  return object.text();
+}
+
+// Measured now, and kept for the processes that come.
+cpu::Machine measure_and_keep() {
+  cpu::Machine machine = cpu::measure_machine(cpu::profile_of_this_processor());
+  const std::string path = cpu::machine_file();
+  std::string why_not;
+  require(
+      !path.empty(), INFINI_STATUS_BAD_PARAM,
+      "there is no folder to keep them in: neither XDG_CACHE_HOME nor HOME is an absolute path");
+  require(cpu::write_machine(path, machine, why_not), INFINI_STATUS_INTERNAL_ERROR, why_not);
+  machine.origin = "measured, kept in " + path;
+  return machine;
+}
+
+}  // namespace
+
+int run_machine(Arguments& arguments) {
+  const bool measure = arguments.take_flag("--measure");
+  const ReportFile file(arguments, ReportFile::Prints::nothing);
+  arguments.require_none();
+  const cpu::Machine machine = measure ? measure_and_keep() : cpu::machine();
+  std::printf("%s", to_string(machine).c_str());
+  if (!measure && !cpu::machine_remark().empty())
+    std::printf("note: not used: %s\n", cpu::machine_remark().c_str());
+  file.write(start_report("machine")
+                 .add("processor", machine.name)
+                 .add("origin", machine.origin)
+                 .add_json("facts", facts_json(machine))
+                 .text(),
+             true);
+  return 0;
+}
+
+}  // namespace infini::tools
