@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "backends/cpu/gemm/gemm.h"
+
 namespace infini::cpu {
 namespace {
 
@@ -114,10 +116,30 @@ TEST_F(KeptFile, ThatIsBrokenIsIgnored) {
   EXPECT_EQ("", refused());  // nothing there is nothing to tell
 }
 
+#if defined(__x86_64__)
+// What a guess says of arithmetic and of what products read is not believed.
+void expect_products_measured(const Machine& m) {
+  EXPECT_GT(m.clock_ghz, 0.2);
+  EXPECT_LT(m.clock_ghz, 10);
+  EXPECT_GE(m.fma_bytes, 4);
+  EXPECT_LE(m.fma_bytes, 256);
+  for (const double ns : {m.near_piece_ns, m.far_piece_ns, m.near_row_ns, m.far_row_ns})
+    EXPECT_LT(ns, 1e6);
+  if (has_dpbf16()) {
+    EXPECT_LT(m.pair_rate, 100);
+  }
+}
+#endif
+
 TEST(Machine, IsMeasured) {
   Machine guess = profile_of_this_processor();
   guess.l3_bytes = 4 << 20;  // a small experiment
+  guess.clock_ghz = guess.fma_bytes = guess.pair_rate = 1e9;
+  guess.near_piece_ns = guess.far_piece_ns = guess.near_row_ns = guess.far_row_ns = 1e9;
   const Machine m = measure_machine(guess);
+#if defined(__x86_64__)
+  expect_products_measured(m);
+#endif
   EXPECT_EQ("measured", m.origin);
   EXPECT_EQ(guess.name, m.name);
   for (const Fact& fact : facts()) {

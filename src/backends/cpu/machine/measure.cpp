@@ -1,14 +1,8 @@
-// Small experiments: what a profile was made by. The best of a few turns counts, since whatever disturbs makes slower.
-#include <sys/mman.h>
-
+// Small experiments: what a profile was made by.
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
 
+#include "backends/cpu/machine/experiment.h"
 #include "backends/cpu/machine/isa.h"
-#include "backends/cpu/machine/machine.h"
 #include "backends/cpu/rearrange/panels/kernels.h"
 #include "backends/cpu/rearrange/runs/kernels.h"
 #include "backends/cpu/runtime/parallel.h"
@@ -19,38 +13,6 @@
 
 namespace infini::cpu {
 namespace {
-
-constexpr int64_t page_bytes = 4096, huge_page = 2 << 20;
-
-// Touched, so that no page is missing when the clock runs.
-class Buffer {
- public:
-  explicit Buffer(int64_t bytes)
-      : p_(static_cast<char*>(std::aligned_alloc(
-               huge_page, static_cast<size_t>((bytes + huge_page - 1) / huge_page * huge_page))),
-           std::free) {
-    if (p_ == nullptr) return;
-    madvise(p_.get(), static_cast<size_t>(bytes), MADV_HUGEPAGE);  // a wish
-    std::memset(p_.get(), 1, static_cast<size_t>(bytes));
-  }
-  char* get() const { return p_.get(); }
-
- private:
-  std::unique_ptr<char, decltype(&std::free)> p_;
-};
-
-template <class Body>
-double best_ns(Body body, int turns = 5) {
-  double best = 1e18;
-  for (int turn = 0; turn < turns; ++turn) {
-    const auto start = std::chrono::steady_clock::now();
-    body();
-    best = std::min(
-        best,
-        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
-  }
-  return best;
-}
 
 using Move = void (*)(char* dst, const char* src, int64_t bytes);
 
@@ -225,11 +187,12 @@ double measure_region_ns(double guess, int threads) {
     for (int64_t i = 0; i < shares * rounds; ++i) x = x * 0.5 + 1;
     [[maybe_unused]] const volatile double kept = x;
   };
-  const double share = best_ns([&] { work(1); });
+  constexpr int turns = 50;  // of both: the best of few would be the longer
+  const double share = best_ns([&] { work(1); }, turns);
   const auto region = [&] {
     parallel_for(threads, threads, [&](int64_t first, int64_t last) { work(last - first); });
   };
-  return std::max(best_ns(region, 50) - share, 50.0);
+  return std::max(best_ns(region, turns) - share, 50.0);
 }
 
 void measure_caches(Machine& m, const Room& room, int threads, int64_t memory) {
@@ -273,6 +236,7 @@ Machine measure_machine(const Machine& guess) {
   m.crowded_line_ns = measure_crowded_line(room);
   measure_vectors(m, room);
   m.region_ns = measure_region_ns(guess.region_ns, threads);
+  measure_products(m, memory);
   m.origin = "measured";
   return m;
 }

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 
-#include "base/export.h"
 
 namespace infini::cpu::amx {
 
@@ -38,8 +37,8 @@ bool pack_a(Parts parts, const Source& src, int64_t rows, int64_t k, const Packe
 bool pack_b(Parts parts, const Source& src, int64_t k, int64_t cols, const Packed& dst);
 
 // Tile registers belong to a thread: configure before multiplying, release after.
-INFINI_TOOL_EXPORT void configure();
-INFINI_TOOL_EXPORT void release();
+void configure();
+void release();
 
 // 32×32 sums that become bf16 or f16 as they are, in rows of 64 bytes.
 struct Rounding {
@@ -73,6 +72,6 @@ struct BlockCall {
   const char* written = nullptr;
   int64_t written_step = 0;
 };
-INFINI_TOOL_EXPORT void multiply(const BlockCall& call);
+void multiply(const BlockCall& call);
 
 }  // namespace infini::cpu::amx

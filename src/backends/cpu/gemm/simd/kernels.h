@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "backends/cpu/machine/isa.h"
-#include "base/export.h"
 #include "infinicore.h"
 
 namespace infini::cpu {
@@ -146,7 +145,7 @@ struct GemmTables {
   GemmKernels<double> f64;
 };
 
-INFINI_TOOL_EXPORT const GemmTables& gemm_tables(Isa isa);
+const GemmTables& gemm_tables(Isa isa);
 
 // What gemm_<isa>.cpp provide.
 const GemmTables& gemm_tables_portable();

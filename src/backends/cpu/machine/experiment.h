@@ -1,0 +1,54 @@
+// What the experiments of measure*.cpp share: memory that is there, and the best of a few turns.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "backends/cpu/machine/machine.h"
+
+namespace infini::cpu {
+
+constexpr int64_t page_bytes = 4096, huge_page = 2 << 20;
+
+// Touched, so that no page is missing when the clock runs.
+class Buffer {
+ public:
+  explicit Buffer(int64_t bytes, bool huge = true)
+      : p_(static_cast<char*>(std::aligned_alloc(
+               huge_page, static_cast<size_t>((bytes + huge_page - 1) / huge_page * huge_page))),
+           std::free) {
+    if (p_ == nullptr) return;
+    madvise(p_.get(), static_cast<size_t>(bytes),
+            huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // a wish
+    std::memset(p_.get(), 1, static_cast<size_t>(bytes));
+  }
+  char* get() const { return p_.get(); }
+
+ private:
+  std::unique_ptr<char, decltype(&std::free)> p_;
+};
+
+// Whatever disturbs makes slower.
+template <class Body>
+double best_ns(Body body, int turns = 5) {
+  double best = 1e18;
+  for (int turn = 0; turn < turns; ++turn) {
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    best = std::min(
+        best,
+        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
+  }
+  return best;
+}
+
+// The facts of arithmetic and of how products read: measure_products.cpp. `memory`: bytes that no cache holds.
+void measure_products(Machine& m, int64_t memory);
+
+}  // namespace infini::cpu
