@@ -48,7 +48,7 @@ class Distribution:
         mesh = tensor.device_mesh.mesh
         axes: list[list[int]] = [[] for _ in tensor.shape]
         for axis, placement in enumerate(tensor.placements):
-            if placement.is_shard():
+            if placement.is_shard() and "Strided" not in type(placement).__name__:
                 axes[placement.dim % len(axes)].append(axis)
             elif not placement.is_replicate():
                 raise _core.InvalidValue(f"placement {placement} of mesh axis {axis} holds no elements of the tensor")

@@ -6,6 +6,8 @@ cancel(requests), which says whether all of them have ended. Where `any_thread` 
 call them, too, one at a time."""
 from __future__ import annotations
 
+import queue
+import threading
 import time
 
 
@@ -47,7 +49,7 @@ class TorchTransport:
         import torch
         import torch.distributed as dist
 
-        self.torch, self.dist, self.group = torch, dist, group
+        self.torch, self.dist, self.group, self.done = torch, dist, group, queue.SimpleQueue()
         self.rank, self.ranks = dist.get_rank(group), dist.get_world_size(group)
 
     def _global(self, peer):
@@ -60,30 +62,49 @@ class TorchTransport:
             warnings.simplefilter("ignore")  # of memory that may not be written: it is only read
             return self.torch.frombuffer(buffer, dtype=self.torch.uint8)
 
+    def _watched(self, work, tensor):
+        request = _Watched(work, tensor)
+        threading.Thread(target=request.watch, args=(self.done,), daemon=True).start()
+        return request
+
     def post_send(self, peer, tag, buffer):
         tensor = self._tensor(buffer)
-        return self.dist.isend(tensor, self._global(peer), group=self.group, tag=tag), tensor
+        return self._watched(self.dist.isend(tensor, self._global(peer), group=self.group, tag=tag), tensor)
 
     def post_receive(self, peer, tag, buffer):
         tensor = self._tensor(buffer)
-        return self.dist.irecv(tensor, self._global(peer), group=self.group, tag=tag), tensor
+        return self._watched(self.dist.irecv(tensor, self._global(peer), group=self.group, tag=tag), tensor)
 
     def wait_any(self, requests, seconds):
-        import datetime
-
-        if seconds <= 0:
-            return None  # gloo's work can be waited for, not asked
-        work, tensor = requests[0]
-        try:
-            work.wait(datetime.timedelta(seconds=max(seconds, 1e-3)))
-        except RuntimeError as error:
-            if "imed out" in str(error):
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                done = self.done.get(timeout=max(end - time.monotonic(), 0)) if seconds > 0 else self.done.get_nowait()
+            except queue.Empty:
                 return None
-            raise
-        return 0, tensor.numel()
+            for index, request in enumerate(requests):
+                if request is done:
+                    if done.error is not None:
+                        raise done.error
+                    return index, done.tensor.numel()
 
     def cancel(self, requests):
         return False
+
+
+class _Watched:
+    """A request of torch.distributed. Those of gloo cannot be asked, and who waited for one alone would miss what the others
+    need him for: a thread waits for each."""
+
+    def __init__(self, work, tensor):
+        self.work, self.tensor, self.error = work, tensor, None
+
+    def watch(self, done):
+        try:
+            self.work.wait()
+        except Exception as error:  # noqa: BLE001 - raised by who asks
+            self.error = error
+        done.put(self)
 
 
 def transport_of(comm):
