@@ -14,13 +14,12 @@ using Store = TileSchedule::Store;
 
 class Tiles final : public Kernel {
  public:
-  Tiles(TileSchedule schedule, int64_t bytes, int64_t src_end, int threads, Isa level)
+  Tiles(TileSchedule schedule, int64_t bytes, int threads, Isa level)
       : Kernel(bytes),
         schedule_(std::move(schedule)),
         kernels_(panel_kernels(level, static_cast<int>(schedule_.word))),
         level_(level),
         threads_(threads),
-        src_end_(schedule_.column_count * schedule_.word < lane_bytes ? src_end : 0),
         strips_(schedule_.strips()),
         panels_(schedule_.panels()),
         small_(schedule_.store == Store::cached && threads == 1 &&
@@ -76,9 +75,6 @@ class Tiles final : public Kernel {
       default: return run_direct(kernels_.cached, dst, src, begin, end);
     }
   }
-
-  // The end of src, if all bytes before it belong to src and rows are so short that one reads beyond them.
-  const char* readable(const char* src) const { return src_end_ == 0 ? nullptr : src + src_end_; }
 
   // Calls body(strip's first column, columns, first row, rows, outer offsets) for a range of panels, as
   // many of one strip and chunk at a time as the range has.
@@ -172,10 +168,8 @@ class Tiles final : public Kernel {
     }
   }
 
-  // One task: panel after panel down the rows, the lines of the next ones being fetched meanwhile. Short rows are
-  // read on up to `readable`, if that is known.
-  void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows,
-                  const char* readable = nullptr) const {
+  // One task: panel after panel down the rows, the lines of the next ones being fetched meanwhile.
+  void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows) const {
     const int64_t depth = kernel == kernels_.paired || kernel == kernels_.skewed_pairs ? 2 : 1,
                   unit = depth * line_bytes / schedule_.word;
     const int64_t panels = ceil_div(rows, unit);
@@ -192,14 +186,22 @@ class Tiles final : public Kernel {
       panel.first = row + i == 0;
       panel.last = row + rows == schedule_.row_count && i + 1 == panels;
       panel.src_of_row = offsets[i % 3];
-      if (readable != nullptr)
-        panel.reads_on =
-            panel.src + *std::max_element(offsets[i % 3], offsets[i % 3] + unit) + lane_bytes <=
-            readable;
       panel.next_of_row = fetches && i + 1 < panels ? offsets[(i + 1) % 3] : nullptr;
       panel.after_of_row = fetches && i + 2 < panels ? offsets[(i + 2) % 3] : nullptr;
       kernel(panel);
       panel.dst += depth * line_bytes;
+    }
+  }
+  // The same in the cache, of rows that lie equally far apart: panels of few columns would spend as long on a table.
+  void run_even_panels(Panel panel, int64_t row, int64_t rows) const {
+    const int64_t unit = line_bytes / schedule_.word;
+    panel.row_step = schedule_.rows[0].src_step;
+    panel.src += row * panel.row_step;
+    for (; rows > 0; rows -= unit) {
+      panel.rows = static_cast<int>(std::min(unit, rows));
+      kernels_.cached(panel);
+      panel.src += unit * panel.row_step;
+      panel.dst += line_bytes;
     }
   }
   // A panel's offsets, the last one repeated until there are `all` of them.
@@ -211,6 +213,7 @@ class Tiles final : public Kernel {
 
   void run_direct(PanelKernel kernel, char* dst, const char* src, int64_t begin,
                   int64_t end) const {
+    const bool even = schedule_.store == Store::cached && schedule_.rows.size() == 1;
     Columns columns;
     Stage stage;
     for_tasks(
@@ -227,7 +230,10 @@ class Tiles final : public Kernel {
           panel.staged = schedule_.staged;
           panel.fetches_all = schedule_.fetches_all;
           stage.ready = false;
-          run_panels(kernel, panel, row, rows, readable(src));
+          if (even)
+            run_even_panels(panel, row, rows);
+          else
+            run_panels(kernel, panel, row, rows);
         });
     if (kernel != kernels_.cached) streaming_fence();
   }
@@ -260,7 +266,7 @@ class Tiles final : public Kernel {
             above.unwritten = true;
             run_panels(kernels_.skewed, above, row - unit, unit);
           }
-          run_panels(kernel, panel, row, rows, readable(src));
+          run_panels(kernel, panel, row, rows);
         });
     streaming_fence();
   }
@@ -269,7 +275,6 @@ class Tiles final : public Kernel {
   PanelKernels kernels_;
   Isa level_;
   int threads_;
-  int64_t src_end_;          // of a dense src with short rows, from its first element on; else 0
   int64_t strips_, panels_;  // panels: of all rows
   bool small_, uniform_;
 };
@@ -279,12 +284,7 @@ class Tiles final : public Kernel {
 std::unique_ptr<RearrangeKernel> make_tiles(TileSchedule schedule, const RearrangePlan& plan,
                                             const Policy& policy) {
   const int64_t bytes = moved_bytes(plan);
-  const ByteRange src = src_range(plan);
-  const int64_t src_end = src.end - src.begin == bytes && distinct_source_bytes(plan) == bytes
-                              ? src.end - schedule.src_offset
-                              : 0;
-  return std::make_unique<Tiles>(std::move(schedule), bytes, src_end, threads_for(bytes, policy),
-                                 isa());
+  return std::make_unique<Tiles>(std::move(schedule), bytes, threads_for(bytes, policy), isa());
 }
 
 }  // namespace infini::cpu
