@@ -39,6 +39,9 @@ inline double overlap_ns(double x, double y, double seen = 0.3) {
 
 // Copying rows×cols of an operand into rows of vectors, or from there, in cycles; and C from sums, which is read, too.
 double copy_cycles(const GemmOperand& x, int64_t rows, int64_t cols, int lanes);
+// Packing deep×wide of an operand into panels whose elements lie `wide` by `wide`; `deep` is turned in squares.
+double pack_cycles(const GemmOperand& x, int64_t wide_step, int64_t deep_step, int64_t deep,
+                   int64_t wide, int lanes);
 inline double finish_cycles(const GemmOperand& c, int64_t rows, int64_t cols, int lanes) {
   return 2 * copy_cycles(c, rows, cols, lanes);
 }

@@ -9,16 +9,6 @@ namespace {
 constexpr double tile_share = 0.95;  // of the multiply-adds that a core could do
 constexpr double tile_cycles = 40;   // of a tile, beside its arithmetic
 constexpr double call_cycles = 300;  // of a product
-constexpr double copied = 2, turned = 0.5,
-                 one_by_one = 2;  // cycles: of a vector, an element, an element
-
-double pack_cycles(const GemmOperand& x, int64_t inner_step, int64_t outer_step, double elements,
-                   int64_t lanes) {
-  const int64_t unit = dtype_bytes(x.dtype);
-  return elements * (inner_step == unit   ? copied / as_double(lanes)
-                     : outer_step == unit ? turned
-                                          : one_by_one);
-}
 
 // As one thread would.
 bool packs_a(const Schedule& s) {
@@ -32,16 +22,18 @@ double nanoseconds(const Schedule& s, const GemmTarget& target) {
   const Machine& facts = *target.facts;
   const GemmPlan& plan = s.plan;
   const KernelShape& shape = shape_of(target, plan);
-  const double m = as_double(plan.m), n = as_double(plan.n), k = as_double(plan.k);
+  const double k = as_double(plan.k);
   const double strips = as_double(s.strips(plan.m)), panels = as_double(ceil_div(plan.n, s.panel)),
                pieces = as_double(ceil_div(plan.k, s.depth));
   const double step =
       std::max(4.0, as_double(ceil_div(plan.m, s.strips(plan.m)) * s.panel / s.lanes) /
                         vectors_per_cycle(facts, shape) / tile_share);
   double cycles = call_cycles + strips * panels * (k * step + pieces * tile_cycles);
-  cycles += pack_cycles(plan.b, plan.b.col_step, plan.b.row_step, k * n, s.lanes);
-  if (packs_a(s)) cycles += pack_cycles(plan.a, plan.a.row_step, plan.a.col_step, m * k, s.lanes);
-  if (!s.direct_c) cycles += finish_cycles(plan.c, plan.m, plan.n, static_cast<int>(s.lanes));
+  const int lanes = static_cast<int>(s.lanes);
+  cycles += pack_cycles(plan.b, plan.b.col_step, plan.b.row_step, plan.k, plan.n, lanes);
+  if (packs_a(s))
+    cycles += pack_cycles(plan.a, plan.a.row_step, plan.a.col_step, plan.k, plan.m, lanes);
+  if (!s.direct_c) cycles += finish_cycles(plan.c, plan.m, plan.n, lanes);
   const double all = footprint(plan);
   const double bytes =
       operand_bytes(plan.a, plan.m, plan.k) + operand_bytes(plan.b, plan.k, plan.n);
