@@ -176,7 +176,8 @@ std::vector<std::string> curated_operator_cases(Function function) {
           "bf16 130x257 x_dtype=f32 x=1,130", "f32 130x257 x_dtype=bf16 x=1,130 scale=0.5",
           "f8 64x65 x_dtype=f32 saturates=1", "i8 200x90 x_dtype=f16 x=1,200 y_at=1 scale=7",
           "f16 5x1000 x_dtype=f8 x_e5m2=1", "f8 5x1000 x_dtype=f64 y_e5m2=1",
-          "i32 33x70 x_dtype=bf16 x=1,33", "f32 40x41x42 x_dtype=f16 x=1,42,1722 along=1"})
+          "i32 33x70 x_dtype=bf16 x=1,33", "i32 8 x_dtype=f64 x_shape=scalar",
+          "f32 40x41x42 x_dtype=f16 x=1,42,1722 along=1"})
       add(rest);
   const auto dtypes = {"f16", "bf16", "f32", "f64"};
   for (const char* const dtype : dtypes) {

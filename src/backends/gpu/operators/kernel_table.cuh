@@ -56,7 +56,9 @@ auto with_word(int64_t bytes, Use use) {
 
 Kernels convert_kernels(const OperatorPlan& plan) {
   const auto single = kernel_address(convert_elements);
-  if (plan.row_steps[2] != 0 || plan.row_steps[3] != 0) return {single, nullptr, 1};
+  // Vectors are of x as it lies, under one scale and shift: none of what is repeated, or of scales that differ.
+  if (plan.row_steps[1] == 0 || plan.row_steps[2] != 0 || plan.row_steps[3] != 0)
+    return {single, nullptr, 1};
   return with_word(dtype_bytes(plan.dtypes[1]), [&](auto x) {
     return with_word(dtype_bytes(plan.dtypes[0]), [&](auto y) {
       using X = decltype(x);
@@ -64,6 +66,14 @@ Kernels convert_kernels(const OperatorPlan& plan) {
       constexpr int count =
           vector / static_cast<int>(sizeof(X) < sizeof(Y) ? sizeof(Y) : sizeof(X));
       return Kernels{single, kernel_address(convert_packs<X, Y, count>), count};
+    });
+  });
+}
+
+Kernels tile_kernels(const OperatorPlan& plan) {
+  return with_word(dtype_bytes(plan.dtypes[1]), [&](auto x) {
+    return with_word(dtype_bytes(plan.dtypes[0]), [&](auto y) {
+      return Kernels{kernel_address(convert_tiles<decltype(x), decltype(y)>), nullptr, 1};
     });
   });
 }

@@ -33,14 +33,25 @@ ConvertNumbers convert_numbers(const OperatorPlan& plan) {
   return numbers;
 }
 
-// Few elements that lie together in x but not in y, as a pixel's channels, are one thread's.
+// More than there are, whichever dim is a side of them.
+int64_t tiles_of(const OperatorPlan& plan) {
+  int64_t tiles = ceil_div(plan.length, int64_t{tile_side});
+  for (int i = 0; i < plan.depth; ++i) tiles = saturating_mul(tiles, plan.loops[i].extent);
+  return tiles;
+}
+
+// Few elements that lie together in x but not in y, as a pixel's channels, are one thread's; many of them are a side of tiles.
 void take_planes(OperatorPlan& plan, ConvertNumbers& numbers) {
-  constexpr int64_t most_planes = 8;
+  constexpr int64_t most_planes = 8, least_side = 16;
   const int64_t bytes = dtype_bytes(plan.dtypes[1]);
   if (plan.row_steps[1] == bytes) return;
   for (int i = 0; i < plan.depth; ++i) {
     const OperatorLoop loop = plan.loops[i];
-    if (loop.steps[1] != bytes || loop.extent > most_planes) continue;
+    const bool tiles = loop.extent >= least_side && plan.length >= least_side &&
+                       plan.row_steps[0] == dtype_bytes(plan.dtypes[0]);
+    if (loop.steps[1] != bytes || loop.extent > INT32_MAX) continue;
+    if (loop.extent > most_planes && (!tiles || tiles_of(plan) > most_units)) continue;
+    numbers.tiles = loop.extent > most_planes;
     numbers.planes = static_cast<uint32_t>(loop.extent);
     std::copy_n(loop.steps, 4, numbers.plane_steps);
     std::copy(plan.loops + i + 1, plan.loops + plan.depth, plan.loops + i);
@@ -56,7 +67,7 @@ class GpuOperator final : public OperatorKernel {
       : device_(device),
         split_(std::move(split)),
         elementwise_(facts_of(plan.function).elementwise || plan.function == Function::rope),
-        kernels_(kernels_of(plan)),
+        kernels_(numbers.tiles ? tile_kernels(plan) : kernels_of(plan)),
         single_(make_ready(kernels_.single, device.facts().early_launch)),
         vectors_(make_ready(kernels_.vectors != nullptr ? kernels_.vectors : kernels_.single,
                             device.facts().early_launch)),
@@ -150,12 +161,18 @@ class GpuOperator final : public OperatorKernel {
       const void* arguments[] = {&nest, &base, &schedule};
       return start(is_long ? of_long_rows_ : kernel, schedule.blocks, arguments, stream);
     }
-    const FastDivisor per_row = make_fast_divisor(nest.length / count);
+    const FastDivisor per_row =
+        make_fast_divisor(numbers_.tiles ? tiles_per_row() : nest.length / count);
     const uint32_t units = nest.rows * per_row.divisor;
     const bool rope = nest.function == Function::rope;
     const void* arguments[] = {&nest, &base, &per_row, &units,
                                rope ? static_cast<const void*>(&heads_) : &numbers_};
-    start(kernel, blocks_for(units), arguments, stream);
+    start(kernel, numbers_.tiles ? std::min<int64_t>(units, most_blocks) : blocks_for(units),
+          arguments, stream);
+  }
+
+  uint32_t tiles_per_row() const {
+    return ceil_div(split_.nest.length, tile_side) * ceil_div(numbers_.planes, tile_side);
   }
 
   // Where there is enough for all processors, each thread fetches several units at once.
@@ -167,10 +184,16 @@ class GpuOperator final : public OperatorKernel {
                     most_blocks);
   }
 
+  size_t shared_bytes() const {
+    if (numbers_.tiles)
+      return tile_side * tile_step * static_cast<size_t>(dtype_bytes(split_.nest.dtypes[0]));
+    return 2 * operator_threads * sizeof(double);
+  }
+
   void start(const ReadyKernel& kernel, int64_t blocks, const void** arguments,
              Stream stream) const {
-    check(launch(kernel, static_cast<unsigned>(blocks), operator_threads, arguments,
-                 2 * operator_threads * sizeof(double), stream),
+    check(launch(kernel, static_cast<unsigned>(blocks), operator_threads, arguments, shared_bytes(),
+                 stream),
           "cannot launch ", facts_of(split_.nest.function).name);
   }
 
