@@ -8,7 +8,6 @@
 
 #include <cstdint>
 
-
 namespace infini::cpu::amx {
 
 constexpr int64_t side = 16, group = 32, tile_elements = side * group;
