@@ -53,8 +53,8 @@ typedef enum {
   INFINI_EXPLAIN_JSON = 1  /* for programs: one object */
 } infiniExplainFormat_t;
 
-/* What a rearrange or gemm descriptor will do: axes and steps, what is read and written, the kernel that was chosen, the
- * time it expects and what the other candidates would take. Writes at most `capacity` bytes with a NUL at the end; what
+/* What a descriptor will do (of any operator but batches, pages and transfers): axes and steps, what is read and written,
+ * the kernel that was chosen, the time it expects, what the other candidates would take, and why some cannot. Writes at most `capacity` bytes with a NUL at the end; what
  * does not fit is left out. *needed (where not NULL) is the capacity that holds all of it. buffer may be NULL where
  * capacity is 0. */
 __INFINI_C INFINI_EXPORT infiniStatus_t infiniExplain(const struct InfiniopDescriptor* desc,

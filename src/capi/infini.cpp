@@ -69,7 +69,7 @@ void run_with_workspace(const Gemm& op, void* c, const void* a, const void* b, d
 
 std::string told(const Planned& planned, infiniExplainFormat_t format) {
   if (format == INFINI_EXPLAIN_JSON) return json_of(planned).text();
-  return planned.picture + choice_lines(planned) + "\n" + bid_lines(planned);
+  return planned.picture + choice_lines(planned);
 }
 
 std::string explained(const InfiniopDescriptor* desc, infiniExplainFormat_t format) {
@@ -78,11 +78,13 @@ std::string explained(const InfiniopDescriptor* desc, infiniExplainFormat_t form
     case rearrange_tag:
       return told(planned(*Operators<Rearrange, rearrange_tag>::pin(desc, "desc")), format);
     case gemm_tag: return told(planned(*Operators<Gemm, gemm_tag>::pin(desc, "desc")), format);
+    case operator_tag:
+      return told(planned(*Operators<Operator, operator_tag>::pin(desc, "desc")), format);
     default: break;
   }
   require(desc->tag.load() != 0 && desc->family.load() == operator_family, INFINI_STATUS_BAD_PARAM,
           "desc (", static_cast<const void*>(desc), ") is not a live descriptor of an operator");
-  fail(INFINI_STATUS_NOT_IMPLEMENTED, "only rearrange and gemm can be explained");
+  fail(INFINI_STATUS_NOT_IMPLEMENTED, "batches, pages and transfers cannot be explained");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ struct TensorBody {
 using Handles = Cells<InfiniopHandle, HandleBody, 0x68616e64>;
 using TensorDescriptors = Cells<InfiniopTensorDescriptor, TensorBody, 0x74656e73>;
 constexpr uint32_t operator_family = 0x6f706572;
-constexpr uint32_t rearrange_tag = 0x72656172, gemm_tag = 0x67656d6d;
+constexpr uint32_t rearrange_tag = 0x72656172, gemm_tag = 0x67656d6d, operator_tag = 0x6f707273;
 template <class Operator, uint32_t tag>
 using Operators = Cells<InfiniopDescriptor, Operator, tag, Lives::long_>;
 

@@ -10,7 +10,7 @@ using namespace infini;
 namespace infini {
 namespace {
 
-using OperatorCells = Operators<Operator, 0x6f707273>;
+using OperatorCells = Operators<Operator, operator_tag>;
 
 OperatorCells& cells() {
   static constinit Lazy<OperatorCells> all;

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 #include "base/dtype.h"
+#include "base/paragraph.h"
 #include "ops/explain/kernel_words.h"
 #include "ops/explain/plan_picture.h"
 
@@ -21,10 +23,11 @@ std::string formatted(const char* format, Values... values) {
   return text;
 }
 
-// Some lists of candidates are still ordered by rules, and bid their rank. Nothing takes a few nanoseconds, and
-// nothing moves 4 TB a second.
-bool is_a_time(double nanoseconds, double bytes) {
-  return std::isfinite(nanoseconds) && nanoseconds >= std::max(15.0, bytes / 4000) &&
+// Some lists of candidates are still ordered by rules, and bid their rank. No accelerator does anything in a few
+// nanoseconds, and nothing moves 4 TB a second.
+bool is_a_time(double nanoseconds, infiniDevice_t kind, double bytes = 0) {
+  const double least = kind == INFINI_DEVICE_CPU ? 1 : 15;
+  return std::isfinite(nanoseconds) && nanoseconds >= std::max(least, bytes / 4000) &&
          nanoseconds < 1e14;
 }
 
@@ -47,7 +50,9 @@ double copy_nanoseconds(Device& device, int64_t bytes) {
   Lines bids;
   const Rearrange copy(device, line, line, {nullptr, &bids});
   const BidLine* bid = copy.kernel() ? find_bid(bids, copy.kernel()->candidate()) : nullptr;
-  return bid && is_a_time(bid->nanoseconds, 2 * static_cast<double>(bytes)) ? bid->nanoseconds : 0;
+  const bool known =
+      bid && is_a_time(bid->nanoseconds, device.kind(), 2 * static_cast<double>(bytes));
+  return known ? bid->nanoseconds : 0;
 }
 
 std::string numbers_json(const int64_t* numbers, int count) {
@@ -70,22 +75,75 @@ std::string loops_json(const RearrangePlan& plan) {
 template <class Operator>
 void take_choice(const Operator& op, Planned& planned) {
   sort_bids(planned.bids);
+  planned.kind = op.device().kind();
   if (op.kernel() == nullptr) return;
   planned.candidate = op.kernel()->candidate();
   planned.schedule = op.kernel()->schedule();
 }
 
-double operand_bytes(const GemmOperand& operand, int64_t batch, int64_t rows, int64_t columns) {
+double factor_bytes(const GemmOperand& operand, int64_t batch, int64_t rows, int64_t columns) {
   return static_cast<double>(operand.batch_step == 0 ? 1 : batch) * static_cast<double>(rows) *
          static_cast<double>(columns) * static_cast<double>(dtype_bytes(operand.dtype));
+}
+
+// "tiles 12 us", or the name alone; on one line.
+std::string bid_text(const BidLine& bid, infiniDevice_t kind) {
+  if (!is_a_time(bid.nanoseconds, kind)) return bid.name;
+  std::string text = bid.name + " " + time_text(bid.nanoseconds * 1e-9);
+  std::replace(text.begin(), text.end(), ' ', unbroken_space);
+  return text;
+}
+
+// "48 FLOP", "50.3 MFLOP".
+std::string flops_text(double flops) {
+  constexpr const char* units[] = {"", "k", "M", "G", "T", "P", "E"};
+  size_t unit = 0;
+  for (; flops >= 1000 && unit + 1 < std::size(units); ++unit) flops /= 1000;
+  return formatted("%.4g %sFLOP", flops, units[unit]);
+}
+
+std::string expected_line(const Planned& planned) {
+  const BidLine* const bid = find_bid(planned.bids, planned.candidate);
+  const double copy = planned.copy_nanoseconds;
+  if (bid == nullptr)
+    return copy > 0 ? labelled("at best", time_text(copy * 1e-9) + ", as a copy of as many bytes")
+                    : "";
+  if (!is_a_time(bid->nanoseconds, planned.kind)) return "";
+  const std::string share =
+      copy > 0            ? formatted(", %.2f of a copy's speed", copy / bid->nanoseconds)
+      : planned.flops > 0 ? ", " + flops_text(planned.flops / bid->nanoseconds * 1e9) + "/s"
+                          : "";
+  return labelled("expected", time_text(bid->nanoseconds * 1e-9) + share);
+}
+
+// What the other candidates would take, and why some cannot; those with one reason stand together.
+std::string other_lines(const Planned& planned) {
+  std::string able;
+  std::vector<std::pair<std::string, std::string>> unable;  // names, reason
+  for (const BidLine& bid : planned.bids) {
+    if (bid.name == planned.candidate) continue;
+    if (std::isfinite(bid.nanoseconds)) {
+      able += (able.empty() ? "" : ", ") + bid_text(bid, planned.kind);
+      continue;
+    }
+    const auto same = std::find_if(unable.begin(), unable.end(),
+                                   [&](const auto& each) { return each.second == bid.why_not; });
+    if (same == unable.end())
+      unable.emplace_back(bid.name, bid.why_not);
+    else
+      same->first += ", " + bid.name;
+  }
+  std::string text = able.empty() ? "" : labelled("others", able);
+  for (size_t i = 0; i < unable.size(); ++i)
+    text += labelled(i == 0 ? "cannot" : "", unable[i].first + ": " + unable[i].second);
+  return text;
 }
 
 }  // namespace
 
 double compulsory_bytes(const GemmPlan& plan) {
   const auto& [batch, m, n, k, c, a, b] = plan;
-  return operand_bytes(a, batch, m, k) + operand_bytes(b, batch, k, n) +
-         operand_bytes(c, batch, m, n);
+  return factor_bytes(a, batch, m, k) + factor_bytes(b, batch, k, n) + factor_bytes(c, batch, m, n);
 }
 
 std::string layout_json(const Layout& layout) {
@@ -121,11 +179,13 @@ Planned planned(const Gemm& op) {
   const double flops =
       2.0 * static_cast<double>(plan.batch * plan.m * plan.n) * static_cast<double>(plan.k);
   const double bytes = compulsory_bytes(plan);
-  planned.picture = picture_of(plan) +
-                    formatted("\n  %-11s %.4g MFLOP, %s at least: %.3g FLOP a byte\n  %-11s %s\n",
-                              "work", flops * 1e-6, bytes_text(static_cast<int64_t>(bytes)).c_str(),
-                              flops / std::max(bytes, 1.0), "workspace",
-                              bytes_text(static_cast<int64_t>(op.workspace_bytes())).c_str());
+  planned.flops = flops;
+  planned.picture =
+      picture_of(plan) + "\n" +
+      labelled("work",
+               flops_text(flops) + ", " + bytes_text(static_cast<int64_t>(bytes)) +
+                   " at least: " + formatted("%.3g FLOP a byte", flops / std::max(bytes, 1.0))) +
+      labelled("workspace", bytes_text(static_cast<int64_t>(op.workspace_bytes())));
   take_choice(op, planned);
   planned.json.add("flops", flops).add("bytes", bytes).add("workspace_bytes", op.workspace_bytes());
   return planned;
@@ -134,35 +194,38 @@ Planned planned(const Gemm& op) {
 Planned planned(const Operator& op) {
   Planned planned;
   const OperatorPlan& plan = op.plan();
-  planned.picture = to_string(plan) + "\n\n";
+  planned.picture = picture_of(plan);
   take_choice(op, planned);
-  planned.json.add("rows", row_count(plan)).add("length", plan.length);
+  int64_t read = 0;
+  for (int k = 1; k < plan.operands; ++k) read += operand_bytes(plan, k);
+  const int64_t written = operand_bytes(plan, 0);
+  // A copy reads and writes each byte.
+  if (op.kernel() != nullptr)
+    planned.copy_nanoseconds = copy_nanoseconds(op.device(), (read + written + 1) / 2);
+  planned.json.add("rows", row_count(plan))
+      .add("length", plan.length)
+      .add("bytes_written", written)
+      .add("bytes_read", read);
   return planned;
 }
 
 std::string choice_lines(const Planned& planned) {
   if (planned.candidate.empty()) return "";
   const std::string words = kernel_words(planned.candidate);
-  std::string text =
-      "  kernel      " + planned.candidate + (words.empty() ? "" : ": ") + words + "\n";
-  const BidLine* const bid = find_bid(planned.bids, planned.candidate);
-  if (bid == nullptr || !is_a_time(bid->nanoseconds, 0)) return text;
-  text += "  expected    " + time_text(bid->nanoseconds * 1e-9);
-  if (planned.copy_nanoseconds > 0)
-    text += formatted(", %.2f of a copy's speed", planned.copy_nanoseconds / bid->nanoseconds);
-  int others = 0;
-  for (const BidLine& other : planned.bids)
-    if (&other != bid && is_a_time(other.nanoseconds, 0) && ++others <= 3)
-      text += (others == 1 ? "; " : ", ") + other.name + " " + time_text(other.nanoseconds * 1e-9);
-  return text + "\n";
+  return labelled("kernel", planned.candidate + (words.empty() ? "" : ": ") + words) +
+         expected_line(planned) + other_lines(planned);
 }
 
 std::string bid_lines(const Planned& planned) {
+  if (planned.bids.empty()) return "no other candidate\n";
   std::string text = "candidates, by the time that each expects\n";
-  for (const BidLine& bid : planned.bids)
-    text += std::isfinite(bid.nanoseconds)
-                ? formatted("  %-14s %12.3f us\n", bid.name.c_str(), bid.nanoseconds * 1e-3)
-                : formatted("  %-14s %12s     ", bid.name.c_str(), "cannot") + bid.why_not + "\n";
+  for (const BidLine& bid : planned.bids) {
+    const bool can = std::isfinite(bid.nanoseconds),
+               known = is_a_time(bid.nanoseconds, planned.kind);
+    const std::string time = !can ? "cannot" : known ? time_text(bid.nanoseconds * 1e-9) : "can";
+    text += paragraph(formatted("  %-14s %8s   ", bid.name.c_str(), time.c_str()),
+                      can ? kernel_words(bid.name) : bid.why_not);
+  }
   return text;
 }
 

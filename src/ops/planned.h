@@ -16,8 +16,10 @@ namespace infini {
 
 struct Planned {
   std::string picture;  // lines for people, each ended: axes and steps, what is read and written
+  infiniDevice_t kind = INFINI_DEVICE_CPU;
   std::string candidate, schedule;  // empty: nothing to do
   std::vector<BidLine> bids;        // the cheapest first
+  double flops = 0;                 // of a product
   double copy_nanoseconds = 0;      // expected of a copy of as many bytes; 0: nobody knows
   JsonObject json;                  // what is known of the plan alone
 };

@@ -141,6 +141,13 @@ TEST(CapiExplain, TellsWhatThePlanCommandTells) {
       infiniopCreateGemmDescriptor(handle.handle, &gemm, square.desc, square.desc, square.desc));
   EXPECT_NE(std::string::npos, explained(gemm, INFINI_EXPLAIN_JSON).find("\"flops\": 128"));
   EXPECT_OK(infiniopDestroyGemmDescriptor(gemm));
+
+  infiniopAddDescriptor_t add = nullptr;
+  ASSERT_OK(
+      infiniopCreateAddDescriptor(handle.handle, &add, square.desc, square.desc, square.desc));
+  EXPECT_NE(std::string::npos, explained(add, INFINI_EXPLAIN_TEXT).find("c = a + b"));
+  EXPECT_NE(std::string::npos, explained(add, INFINI_EXPLAIN_JSON).find("\"bytes_read\": 128"));
+  EXPECT_OK(infiniopDestroyAddDescriptor(add));
 }
 
 TEST(CapiExplain, CutsWhatDoesNotFitAndRefusesTheRest) {

@@ -19,13 +19,19 @@ CASES = [
     (["help", "environment"], 0, "INFINI_BACKEND_PATH", ""),
     (["--version"], 0, "infini ", ""),
     (["devices"], 0, "cpu", ""),
-    (["plan", "rearrange f32 2x3 perm=1,0"], 0, "order       src b a  ->  dst a b", ""),
+    (["plan", "rearrange f32 2x3 perm=1,0"], 0, "order       src b a -> dst a b", ""),
+    (["plan", "rearrange f32 2x3 perm=1,0"], 0, "of a copy's speed", ""),
+    (["plan", "rearrange f32 2x3 perm=1,0"], 0, "cannot      repeated: ", ""),
     (["plan", "rearrange f32 2x3 perm=1,0"], 0, "reads       24 B in runs of 12 B along a", ""),
     (["plan", "rearrange f32 2x3 perm=1,0", "--verbose"], 0, "writes 24 bytes, reads 24", ""),
-    (["plan", "rearrange u8 4x3 src=0,-1"], 0, "src -b  ->  dst a b", ""),
+    (["plan", "rearrange u8 4x3 src=0,-1"], 0, "src -b -> dst a b", ""),
     (["plan", "rearrange f32 0x3"], 0, "nothing to move", ""),
     (["plan", "rearrange float32 2x3", "--all"], 0, "candidates, by the time", ""),
-    (["plan", "gemm f32 m=2 n=3 k=4"], 0, "4.8e-05 MFLOP", ""),
+    (["plan", "gemm f32 m=2 n=3 k=4"], 0, "work        48 FLOP, ", ""),
+    (["plan", "gemm f32 m=64 n=64 k=64"], 0, "FLOP/s", ""),
+    (["plan", "rms_norm f32 64x4096"], 0, "reads       x (f32) 1 MiB, w (f32) 16 KiB", ""),
+    (["plan", "add f32 64x128 b_shape=1x128"], 0, "a              64       512 B       512 B         0 B", ""),
+    (["plan", "add f32 0x3"], 0, "nothing to compute", ""),
     (["plan", "gemm f32 m=2 n=3 k=4 b=t", "--verbose"], 0, "48 FLOP", ""),
     (["check", "rearrange u8 5x7x3 perm=2,0,1", "gemm bf16 m=5 n=6 k=7 beta=1"], 0, "3 passed, 0 failed", ""),
     (["check", "--random", "50", "--seed", "3"], 0, "50 passed, 0 failed", ""),
@@ -51,7 +57,7 @@ CASES = [
     # The quotes around a problem may be left out.
     (["plan", "rearrange", "f32", "2x3", "perm=1,0"], 0, "writes      24 B", ""),
     (["check", "rearrange", "f32", "2x3", "gemm", "f32", "m=2", "n=3", "k=4"], 0, "3 passed, 0 failed", ""),
-    (["plan", "rearrange", "f32", "2x3", "a b -> b a"], 0, "order       src b a  ->  dst a b", ""),
+    (["plan", "rearrange", "f32", "2x3", "a b -> b a"], 0, "order       src b a -> dst a b", ""),
     # Patterns, with or without quotes of their own.
     (["plan", "rearrange f32 2x3 'a b -> b a'"], 0, "rearrange f32 3x2 src=1,3", ""),
     (["check", "rearrange bf16 2x64x512 b s (h d) -> b h s d h=8"], 0, "1 passed, 0 failed", ""),
@@ -158,6 +164,26 @@ def huge_mismatches(tool):
             yield f"{problem}: exit status {result.returncode}, {negative} {result.stderr}"
 
 
+WIDE = ["rearrange f16 4x2048x32x128 perm=0,2,1,3", "rearrange f32 3x5x7x9x11x13x2x4 perm=7,6,5,4,3,2,1,0",
+        "rearrange u8 123456789x12345 dst=1,123456789 src=-1,123456789012", "rearrange f64 1000x64 src=0,1",
+        "gemm bf16 m=64 n=96 k=128 batch=32", "gemm f32 m=123456789 n=987654321 k=1000000 a=t", "gemm f64 m=1 n=1 k=1",
+        "rope f16 7x4x64 algo=neox", "rms_norm bf16 9x4x4096 w_dtype=f32", "random_sample f16 128000",
+        "causal_softmax bf16 3x17x1000 x=2000000,10000,3", "add f32 2x3x4x5x6 c=1,2,6,24,120"]
+
+
+def wide_mismatches(tool):
+    """Plans of any problem, with every detail, and the devices fit 80 columns; the problem stands on a line of its own."""
+    present = json.loads(run(tool, ["devices", "--json"]).stdout)["devices"]
+    for arguments in [["devices"]] + [["plan", "--all", *WIDE, *HUGE, "--device", device["kind"]] for device in present]:
+        result = run(tool, arguments)
+        wide = [line for line in result.stdout.splitlines()
+                if len(line) > 80 and not line.startswith(("rearrange ", "gemm ", "modules are looked for"))]
+        if result.returncode != 0 or wide:
+            yield f"{arguments[:2]}: exit status {result.returncode} {result.stderr}, over 80 columns: {wide}"
+        if re.search(r"^  kernel      \w+$", result.stdout, re.M):
+            yield f"{arguments[:2]}: a kernel is not told in words"
+
+
 def report_mismatches(tool):
     """--json alone: nothing but JSON on standard output, and it says what it is of."""
     for arguments, key in ((["devices"], "devices"), (["plan", "rearrange f32 2x3 perm=1,0"], "plans"),
@@ -192,6 +218,7 @@ def main(tool, scratch, sanitizers):
     failures.append((["bench", "--json"], json_mismatch(tool, scratch)))
     failures += [(["help"], why) for why in help_mismatches(tool)]
     failures += [(["plan"], why) for why in huge_mismatches(tool)]
+    failures += [(["columns"], why) for why in wide_mismatches(tool)]
     failures += [(["--json"], why) for why in report_mismatches(tool)]
     failures = [(arguments, why) for arguments, why in failures if why]
     for arguments, why in failures:

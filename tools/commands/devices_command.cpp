@@ -1,7 +1,10 @@
 // infini devices: what there is, what it offers, and why the rest is not there.
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include "base/device_kind.h"
+#include "base/paragraph.h"
 #include "harness/operators/operators.h"
 #include "infinirt.h"
 #include "runtime/module_folders.h"
@@ -21,18 +24,11 @@ bool offers(const KernelTable& kernels, const std::string& name) {
                              : kernels.operators != nullptr;
 }
 
-// Lines of at most 80 columns.
-std::string offered_names(const KernelTable& kernels, size_t indent) {
-  std::string text, line;
-  for (const auto& name : harness::operator_names()) {
-    if (!offers(kernels, name)) continue;
-    if (!line.empty() && indent + line.size() + name.size() > 76) {
-      text += line + ",\n" + std::string(indent, ' ');
-      line.clear();
-    }
-    line += (line.empty() ? "" : ", ") + name;
-  }
-  return text + line;
+std::string offered_names(const KernelTable& kernels) {
+  std::string text;
+  for (const auto& name : harness::operator_names())
+    if (offers(kernels, name)) text += (text.empty() ? "" : ", ") + name;
+  return text;
 }
 
 // One device, in words and for programs.
@@ -42,10 +38,13 @@ void report_device(infiniDevice_t kind, int id, std::vector<std::string>& json) 
   device.make_current();
   const MemoryInfo memory = device.memory_info();
   constexpr double gib = 1 << 30;
-  std::printf("%-9s %d  %s\n             %.1f of %.1f GiB free\n             %s\n",
-              device_kind_name(kind), id, device.description().c_str(),
-              static_cast<double>(memory.free_bytes) / gib,
-              static_cast<double>(memory.total_bytes) / gib, offered_names(kernels, 13).c_str());
+  char start[32];
+  std::snprintf(start, sizeof start, "%-9s %d  ", device_kind_name(kind), id);
+  const std::string margin(std::strlen(start), ' ');
+  std::printf("%s%s%.1f of %.1f GiB free\n%s", paragraph(start, device.description()).c_str(),
+              margin.c_str(), static_cast<double>(memory.free_bytes) / gib,
+              static_cast<double>(memory.total_bytes) / gib,
+              paragraph(margin, offered_names(kernels)).c_str());
   JsonObject object;
   object.add("kind", device_kind_name(kind))
       .add("id", id)
@@ -56,6 +55,11 @@ void report_device(infiniDevice_t kind, int id, std::vector<std::string>& json) 
   for (const auto& name : harness::operator_names())
     object.add(name.c_str(), offers(kernels, name));
   json.push_back(object.text());
+}
+
+std::string absent_line(std::string name, const std::string& why) {
+  name.resize(std::max<size_t>(name.size(), 9), ' ');
+  return paragraph(name + " -  ", why);
 }
 
 // Where modules would come from, and what of that was not followed.
@@ -100,9 +104,9 @@ int run_devices(Arguments& arguments) {
     if (find_backend(kind) == nullptr && why.starts_with("this build has no"))
       not_built += (not_built.empty() ? "" : ", ") + std::string(device_kind_name(kind));
     else
-      std::printf("%-9s -  %s\n", device_kind_name(kind), why.c_str());
+      std::printf("%s", absent_line(device_kind_name(kind), why).c_str());
   }
-  if (!not_built.empty()) std::printf("not in this build: %s\n", not_built.c_str());
+  if (!not_built.empty()) std::printf("%s", paragraph("not in this build: ", not_built).c_str());
   print_module_folders();
   print_complaints();
   file.write(start_report("devices")

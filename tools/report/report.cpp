@@ -13,6 +13,7 @@
 
 #include "base/device_kind.h"
 #include "base/error.h"
+#include "base/paragraph.h"
 #include "bench/measure.h"
 #include "runtime/current_device.h"
 
@@ -64,8 +65,9 @@ void write_file(const std::string& path, const std::string& text) {
 
 std::string machine_line() {
   Device& device = current_device();
-  return std::string("infini ") + infiniVersionString() + " on " + device_name(device) + ", " +
-         device.description();
+  const std::string start = std::string("infini ") + infiniVersionString() + " on ";
+  const std::string line = paragraph(start, device_name(device) + ", " + device.description());
+  return line.substr(0, line.size() - 1);
 }
 
 harness::JsonObject start_report(const char* command) {

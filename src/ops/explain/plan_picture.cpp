@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/paragraph.h"
+#include "plan/operators/convert_plan.h"
 
 namespace infini {
 namespace {
@@ -45,7 +47,7 @@ std::string traffic_text(const RearrangePlan& plan, int64_t bytes, Step step) {
   const int axis = axis_of_run(plan, step);
   return bytes_text(bytes) +
          (plan.depth == 0 ? " in one run" : " in runs of " + bytes_text(run_of(plan, step))) +
-         (axis < 0 ? "" : " along " + axis_name(axis)) + "\n";
+         (axis < 0 ? "" : " along " + axis_name(axis));
 }
 
 // The axes of one side as they lie in memory, the outermost first; those it has not (a step of 0) are left out.
@@ -75,13 +77,40 @@ std::string remark_of(const Loop& loop, const Runs& atoms) {
 int64_t dst_step(const Loop& loop) { return loop.dst_step; }
 int64_t src_step(const Loop& loop) { return loop.src_step; }
 
+// The step of something there is only one of means nothing.
+std::string step_between(int64_t extent, int64_t step) {
+  return extent > 1 ? step_text(step) : "-";
+}
+
 std::string operand_line(const char* name, const GemmOperand& operand, int64_t rows,
-                         int64_t columns) {
-  const bool transposed = magnitude(operand.row_step) < magnitude(operand.col_step);
-  return formatted("  %-4s %-5s %9lld x %-9lld %10s %10s %10s%s\n", name, dtype_name(operand.dtype),
+                         int64_t columns, int64_t batch) {
+  const bool transposed =
+      rows > 1 && columns > 1 && magnitude(operand.row_step) < magnitude(operand.col_step);
+  return formatted("  %-3s %-5s %9lld x %-9lld %10s %10s", name, dtype_name(operand.dtype),
                    static_cast<long long>(rows), static_cast<long long>(columns),
-                   step_text(operand.row_step).c_str(), step_text(operand.col_step).c_str(),
-                   step_text(operand.batch_step).c_str(), transposed ? "  transposed" : "");
+                   step_between(rows, operand.row_step).c_str(),
+                   step_between(columns, operand.col_step).c_str()) +
+         (batch > 1 ? formatted(" %11s", step_text(operand.batch_step).c_str()) : "") +
+         (transposed ? "  transposed" : "") + "\n";
+}
+
+// How many different elements of an operand a row operator reads or writes.
+int64_t distinct_elements(const OperatorPlan& plan, int operand) {
+  const bool is_rope = plan.function == Function::rope;
+  int64_t rows = 1;
+  for (int i = 0; i < plan.depth; ++i)
+    if (plan.loops[i].steps[operand] != 0) rows *= plan.loops[i].extent;
+  if (is_rope && operand > 2) rows = std::min(distinct_elements(plan, 2), plan.table_rows);
+  if (plan.row_steps[operand] == 0) return rows;
+  return rows * plan.length * (is_rope && operand < 2 ? 2 : 1);  // a row of rope is of pairs
+}
+
+std::string axis_line(const OperatorPlan& plan, const std::string& name, int64_t extent,
+                      const int64_t* steps) {
+  std::string text = formatted("  %-4s %12lld", name.c_str(), static_cast<long long>(extent));
+  for (int k = 0; k < plan.operands; ++k)
+    text += formatted(" %11s", step_between(extent, steps[k]).c_str());
+  return text + "\n";
 }
 
 }  // namespace
@@ -119,21 +148,46 @@ std::string picture_of(const RearrangePlan& plan) {
   text += formatted("  %s %12s %13s %13s\n\n", plan.depth > 0 ? "each" : "once", "",
                     bytes_text(plan.atom_bytes).c_str(), bytes_text(plan.atom_bytes).c_str());
   if (plan.depth > 0)
-    text += "  order       src " + order_of(plan, src_step) + "  ->  dst " +
-            order_of(plan, dst_step) + "  (in memory, outermost first)\n";
-  text += "  reads       " + traffic_text(plan, distinct_source_bytes(plan), src_step);
-  text += "  writes      " + traffic_text(plan, moved_bytes(plan), dst_step);
+    text += labelled("order", "src " + order_of(plan, src_step) + " -> dst " +
+                                  order_of(plan, dst_step) + " (in memory, outermost first)");
+  text += labelled("reads", traffic_text(plan, distinct_source_bytes(plan), src_step));
+  text += labelled("writes", traffic_text(plan, moved_bytes(plan), dst_step));
   return text;
 }
 
 std::string picture_of(const GemmPlan& plan) {
-  std::string text =
-      "  c = a b" +
-      (plan.batch > 1 ? ", " + std::to_string(plan.batch) + " times" : std::string()) + "\n\n  " +
-      formatted("%-10s %21s %10s %10s %10s\n", "", "rows x columns", "row step", "col step",
-                "batch step");
-  return text + operand_line("c", plan.c, plan.m, plan.n) +
-         operand_line("a", plan.a, plan.m, plan.k) + operand_line("b", plan.b, plan.k, plan.n);
+  const std::string times = plan.batch > 1 ? ", " + std::to_string(plan.batch) + " times" : "";
+  return "  c = a b" + times + "\n\n" +
+         formatted("  %-9s %21s %10s %10s", "", "rows x columns", "row step", "col step") +
+         (plan.batch > 1 ? "  batch step\n" : "\n") +
+         operand_line("c", plan.c, plan.m, plan.n, plan.batch) +
+         operand_line("a", plan.a, plan.m, plan.k, plan.batch) +
+         operand_line("b", plan.b, plan.k, plan.n, plan.batch);
+}
+
+int64_t operand_bytes(const OperatorPlan& plan, int operand) {
+  if (is_absent(plan, operand)) return 0;
+  return distinct_elements(plan, operand) * dtype_bytes(plan.dtypes[operand]);
+}
+
+std::string picture_of(const OperatorPlan& plan) {
+  if (plan.length == 0 || row_count(plan) == 0) return "  nothing to compute\n";
+  const FunctionFacts& facts = facts_of(plan.function);
+  std::string text = std::string("  ") + facts.about + "\n\n  axis        times", read;
+  for (int k = 0; k < plan.operands; ++k)
+    text += formatted(" %11s",
+                      (std::string(plan.operands > 3 ? "" : "step ") + facts.names[k]).c_str());
+  text += "\n";
+  for (int i = 0; i < plan.depth; ++i)
+    text += axis_line(plan, axis_name(i), plan.loops[i].extent, plan.loops[i].steps);
+  text += axis_line(plan, "row", plan.length, plan.row_steps) + "\n";
+  for (int k = 1; k < plan.operands; ++k)
+    if (!is_absent(plan, k))
+      read += std::string(k > 1 ? ", " : "") + facts.names[k] + " (" + dtype_name(plan.dtypes[k]) +
+              ") " + bytes_text(operand_bytes(plan, k));
+  return text + labelled("reads", read) +
+         labelled("writes", std::string(facts.names[0]) + " (" + dtype_name(plan.dtypes[0]) + ") " +
+                                bytes_text(operand_bytes(plan, 0)));
 }
 
 }  // namespace infini

@@ -7,6 +7,7 @@
 
 #include "base/export.h"
 #include "plan/gemm/gemm_plan.h"
+#include "plan/operators/operator_plan.h"
 #include "plan/rearrange/rearrange_plan.h"
 
 namespace infini {
@@ -20,6 +21,10 @@ Runs runs_of(const RearrangePlan& plan);
 // Several lines, each ended.
 std::string picture_of(const RearrangePlan& plan);
 std::string picture_of(const GemmPlan& plan);
+std::string picture_of(const OperatorPlan& plan);
+
+// What of an operand is read or written, each byte once.
+int64_t operand_bytes(const OperatorPlan& plan, int operand);
 
 // "24 bytes", "2 KiB", "1.5 GiB".
 INFINI_TOOL_EXPORT std::string bytes_text(int64_t bytes);

@@ -13,10 +13,10 @@ namespace infini::cpu {
 #if !defined(__x86_64__)
 bool has_dpbf16() { return false; }
 Bid<GemmKernel> bid_amx(const GemmTarget&, const GemmPlan&, double) {
-  return cannot<GemmKernel>("this processor has no matrix unit");
+  return cannot<GemmKernel>("this processor has no matrix unit (AMX)");
 }
 Bid<GemmKernel> bid_dpbf16(const GemmTarget&, const GemmPlan&, double) {
-  return cannot<GemmKernel>("this processor does not multiply pairs of bf16");
+  return cannot<GemmKernel>("this processor lacks AVX512-BF16");
 }
 #endif
 

@@ -56,9 +56,9 @@ Offered bid_nest(const Setting& setting, const RearrangePlan& plan, double limit
 Offered bid_runs(const Setting& setting, const RearrangePlan& plan, double limit) {
   if (const double least = least_ns(setting, making_runs_ns); least > limit)
     return at_least<RearrangeKernel>(least);
-  return bid_of<RunSchedule>(
-      make_run_schedule(plan, setting.policy), runs_ns, make_runs, making_runs_ns,
-      "nothing that lies together on one side is a run on the other", setting, plan, limit);
+  return bid_of<RunSchedule>(make_run_schedule(plan, setting.policy), runs_ns, make_runs,
+                             making_runs_ns, "no run of bytes is contiguous on both sides", setting,
+                             plan, limit);
 }
 
 Offered bid_tiles(const Setting& setting, const RearrangePlan& plan, double limit) {
@@ -66,8 +66,7 @@ Offered bid_tiles(const Setting& setting, const RearrangePlan& plan, double limi
     return at_least<RearrangeKernel>(least);
   return bid_of<TileSchedule>(
       make_tile_schedule(plan, setting.policy), tiles_ns, make_tiles, making_tiles_ns,
-      "no rows of words that lie together in dst cross columns that do in src", setting, plan,
-      limit);
+      "needs an axis contiguous in dst and another contiguous in src", setting, plan, limit);
 }
 
 Offered bid_buffered(const Setting& setting, const RearrangePlan& plan, double limit) {
@@ -77,15 +76,14 @@ Offered bid_buffered(const Setting& setting, const RearrangePlan& plan, double l
     return at_least<RearrangeKernel>(least);
   return bid_of<BufferedSchedule>(
       make_buffered_schedule(plan, setting.policy), buffered_ns, make_buffered, making_tiles_ns,
-      "no rows of words that lie together in dst cross columns that do in src", setting, plan,
-      limit);
+      "needs an axis contiguous in dst and another contiguous in src", setting, plan, limit);
 }
 
 Offered bid_blocks(const Setting& setting, const RearrangePlan& plan, double limit) {
   if (const double least = least_ns(setting, making_blocks_ns); least > limit)
     return at_least<RearrangeKernel>(least);
   return bid_of<BlockSchedule>(make_block_schedule(plan), blocks_ns, make_blocks, making_blocks_ns,
-                               "no box of the plan has runs on both sides", setting, plan, limit);
+                               "no box of axes has runs on both sides", setting, plan, limit);
 }
 
 Offered bid_shuffle(const Setting& setting, const RearrangePlan& plan, double limit) {
@@ -98,9 +96,8 @@ Offered bid_shuffle(const Setting& setting, const RearrangePlan& plan, double li
   if (least > limit) return at_least<RearrangeKernel>(least);
   return bid_of<ShuffleSchedule>(
       make_shuffle_schedule(plan, setting.policy, width), shuffle_ns, make_shuffle,
-      making_shuffle_ns,
-      "its rows are too long for a program of shuffles, or come from too many places", setting,
-      plan, limit);
+      making_shuffle_ns, "its rows are too long, or gather from too many places, for one program",
+      setting, plan, limit);
 }
 
 Offered bid_repeated(const Setting& setting, const RearrangePlan& plan, double limit);
@@ -134,7 +131,7 @@ constexpr const char* variables[] = {"INFINI_CPU_REARRANGE", "INFINI_REARRANGE"}
 // Of two parts, each by whoever bids least for it.
 Offered bid_repeated(const Setting& setting, const RearrangePlan& plan, double limit) {
   auto schedule = make_repeated_schedule(plan);
-  if (!schedule) return cannot<RearrangeKernel>("it repeats no block of dst");
+  if (!schedule) return cannot<RearrangeKernel>("no block of dst is repeated");
   struct Parts {
     RepeatedPlans plans;
     Best once, again;

@@ -47,7 +47,8 @@ double nanoseconds(const Schedule& s, const GemmTarget& target) {
 }
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {
-  if (!target.matrix) return {.why_not = "not of 16 bits, or there is no matrix unit that works"};
+  if (!target.matrix)
+    return {.why_not = "not 16-bit, or the processor has no matrix unit (AMX) to use"};
   if (call_ns > limit) return {.nanoseconds = call_ns};
   return estimate_of(make_schedule(plan, target.threads), target, limit,
                      "not of 16 bits, or nothing to multiply");

@@ -42,7 +42,7 @@ double nanoseconds(const Schedule& s, const GemmTarget& target) {
 }
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {
-  if (!target.pairs) return {.why_not = "not bf16, or the processor does not multiply pairs of it"};
+  if (!target.pairs) return {.why_not = "not bf16, or the processor lacks AVX512-BF16"};
   const double least = least_ns(target, plan, target.facts->pair_rate);
   if (least > limit) return {.nanoseconds = least};
   return estimate_of(make_schedule(plan, target.threads), target, limit,

@@ -24,7 +24,7 @@ class Dpbf16 : public testing::Test {
  protected:
   void SetUp() override {
     if (!cpu::has_dpbf16() || environment("INFINI_CPU_ISA") != nullptr)
-      GTEST_SKIP() << "this processor does not multiply pairs of bf16";
+      GTEST_SKIP() << "this processor lacks AVX512-BF16";
   }
 };
 

@@ -74,7 +74,7 @@ GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, 
                                 const LeastBlock& least, double rate) {
   if (target.facts->region_ns > limit) return {.nanoseconds = target.facts->region_ns};
   auto schedule = make_schedule(plan, least);
-  if (!schedule) return {.why_not = "mixed or 16-bit types, or an operand that no BLAS addresses"};
+  if (!schedule) return {.why_not = "mixed or 16-bit types, or strides that no BLAS takes"};
   const double time = nanoseconds(*schedule, target, rate);
   if (time > limit) return {.nanoseconds = time};
   return {std::move(schedule), time, ""};
