@@ -53,9 +53,13 @@ int64_t warp_sectors(const GenericSchedule& s) {
   return (2 * distinct(dst) + distinct(src)) * warp / threads;
 }
 
+// Rows are rounded up to sectors, which must not overflow.
+constexpr int64_t longest_row = INT64_MAX - 2 * sector_bytes;
+
 }  // namespace
 
 std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_unit) {
+  if (plan.atom_bytes > longest_row) return std::nullopt;
   RowSchedule s{};
   const UnitNest nest = make_unit_nest(plan, max_unit);
   int64_t rows = 1;
@@ -93,6 +97,7 @@ std::optional<RowSchedule> make_row_schedule(const RearrangePlan& plan, int max_
 }
 
 std::optional<ShiftSchedule> make_shift_schedule(const RearrangePlan& plan, int max_unit) {
+  if (plan.atom_bytes > longest_row) return std::nullopt;
   ShiftSchedule s{};
   const UnitNest nest = make_unit_nest(plan, max_unit);
   int64_t rows = 1;
