@@ -17,7 +17,7 @@ COSTS = {
     "CPU gemm": (["cpu/gemm/**/cost*.cpp", "cpu/gemm/costs.h"], 40),
     "GPU rearrange": (["gpu/rearrange/**/cost*.cpp", "gpu/rearrange/estimates.cpp"], 50),
     "NVIDIA gemm": (["nvidia/gemm/estimates.cpp", "nvidia/gemm/*/make_schedule.cpp"], 58),
-    "Ascend rearrange": (["ascend/rearrange_cost.cpp"], 0),
+    "Ascend rearrange": (["ascend/rearrange/*cost*.cpp"], 0),
 }
 STATEMENT = re.compile(r"\bconstexpr\b[^;(]*;", re.S)
 FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]*[1-9][0-9]*(?![\w.])")
@@ -27,7 +27,10 @@ NUMBER = re.compile(r"\b([a-z]\w*)\s*=\s*(?:int64_t\{)?(-?[0-9][0-9a-fx'.]*(?:e-
 def numbers(patterns):
     found = []
     for pattern in patterns:
-        for path in sorted(BACKENDS.glob(pattern)):
+        paths = sorted(BACKENDS.glob(pattern))
+        if not paths:
+            sys.exit(f"no file is called {pattern} any more: where are these costs now?")
+        for path in paths:
             text = re.sub(r"//[^\n]*", "", path.read_text())
             found += [(path.relative_to(BACKENDS), name, value)
                       for statement in STATEMENT.findall(text) for name, value in NUMBER.findall(statement)]
