@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "harness/gemm/gemm_check.h"
+#include "harness/operators/operator_check.h"
 #include "harness/rearrange/cases.h"
 #include "harness/rearrange/check.h"
 #include "harness/rearrange/padded_problems.h"
@@ -160,6 +161,17 @@ TEST(Check, FailsWithAReproducer) {
   EXPECT_FALSE(verdict.passed);
   EXPECT_NE(std::string::npos,
             verdict.message.find("infini check --device cpu \"rearrange f32 2x2 dst=1,1\""));
+}
+
+// Elements of sources may share memory: what is there at last is what the reference reads, too.
+TEST(Check, ReadsSourcesWhoseElementsShareMemory) {
+  for (const char* text :
+       {"add f32 4x4 a=0,0 b=1,0", "silu f16 4x4 x=1,1", "rms_norm f32 4x4 x=0,1",
+        "causal_softmax f32 4x4 x=0,0", "rope f32 4x4x4 x=4,0,1", "random_sample f32 9 probs=0",
+        "convert i8 4x4 x_dtype=f32 x=0,1"}) {
+    const auto verdict = check(parse_operator(text), 1, nullptr);
+    EXPECT_TRUE(verdict.passed) << verdict.message;
+  }
 }
 
 }  // namespace

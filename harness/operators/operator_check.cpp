@@ -107,7 +107,7 @@ class Judge {
       const double got = read_element(p_, 0, result + offset_of(layout, number));
       if (draws) {
         if (!may_be_drawn(p_, values_[1], number, static_cast<int64_t>(got)))
-          return words(number, got) + " is a token that cannot have been drawn";
+          return words(number, got) + ", a token that cannot have been drawn";
       } else if (!within(got, expected[i], verdict)) {
         std::ostringstream wanted;
         wanted.precision(9);
@@ -166,11 +166,12 @@ struct Memories {
     for (size_t i = 1; i < count; ++i) {
       const Layout& layout = p.operands[i];
       Image& image = *images[is_shared(p, i) ? 0 : i];
-      for (int64_t k = 0; k < element_count(layout); ++k) {
-        values[i].push_back(random_value(random, p, static_cast<int>(i)));
-        write_element(p, static_cast<int>(i), image.data() + offset_of(layout, k),
-                      values[i].back());
-      }
+      const auto operand = static_cast<int>(i);
+      for (int64_t k = 0; k < element_count(layout); ++k)
+        write_element(p, operand, image.data() + offset_of(layout, k),
+                      random_value(random, p, operand));
+      for (int64_t k = 0; k < element_count(layout); ++k)  // elements may share memory
+        values[i].push_back(read_element(p, operand, image.data() + offset_of(layout, k)));
     }
     for (size_t i = 0; i < count; ++i)
       on_device.push_back(std::make_unique<DeviceImage>(*images[i]));

@@ -3,7 +3,10 @@
 
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <limits>
 #include <random>
+#include <string>
 
 #include "base/error.h"
 #include "infinirt.h"
@@ -11,16 +14,29 @@
 namespace infini::harness {
 namespace {
 
+// Itself, on the device (which may be the host), and what is read back.
+constexpr uint64_t copies_of_image = 3;
 constexpr int64_t guard = 256;  // bytes on both sides that nobody may touch; keeps the base aligned
 
-// Unsigned: a span that fits into 63 bits need not do so with what is around it.
-std::vector<char> allocate(uint64_t bytes) {
+// What the system could give without ending a process; all of it where it does not say.
+uint64_t available_bytes() {
+  std::ifstream facts("/proc/meminfo");
+  uint64_t kilobytes;
+  for (std::string name, unit; facts >> name >> kilobytes; std::getline(facts, unit))
+    if (name == "MemAvailable:") return kilobytes << 10;
+  return std::numeric_limits<uint64_t>::max();
+}
+
+// Unsigned: a span that fits into 63 bits need not do so with what is around it. Linux promises more than it has, and ends
+// the process that comes for it: where it is much, it is asked whether `copies` are there.
+std::vector<char> allocate(uint64_t bytes, uint64_t copies) {
+  constexpr uint64_t much = 1 << 28;
   try {
-    return std::vector<char>(bytes);
+    if (bytes < much || bytes < available_bytes() / copies) return std::vector<char>(bytes);
   } catch (const std::exception&) {
-    fail(INFINI_STATUS_OUT_OF_MEMORY, "the comparison needs ", bytes,
-         " bytes of host memory, which are not there");
   }
+  fail(INFINI_STATUS_OUT_OF_MEMORY, "the comparison needs ", bytes, " bytes of host memory",
+       copies == 1 ? "" : " several times", ", which are not there");
 }
 
 }  // namespace
@@ -32,8 +48,9 @@ void require_success(infiniStatus_t status, const char* call) {
 
 Image::Image(const Layout& layout, int64_t misalignment)
     : base(guard - byte_range(layout).begin / 64 * 64 + 64 + misalignment),
-      bytes(allocate(static_cast<uint64_t>(base) + static_cast<uint64_t>(byte_range(layout).end) +
-                     guard)) {}
+      bytes(allocate(
+          static_cast<uint64_t>(base) + static_cast<uint64_t>(byte_range(layout).end) + guard,
+          copies_of_image)) {}
 
 void fill(std::vector<char>& bytes, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -58,7 +75,7 @@ DeviceImage::DeviceImage(const Image& image) : image_(image) {
 DeviceImage::~DeviceImage() { infinirtFree(memory_); }
 
 std::vector<char> DeviceImage::read() const {
-  std::vector<char> bytes = allocate(image_.bytes.size());
+  std::vector<char> bytes = allocate(image_.bytes.size(), 1);
   require_success(infinirtMemcpy(bytes.data(), memory_, bytes.size(), INFINIRT_MEMCPY_D2H),
                   "infinirtMemcpy");
   return bytes;

@@ -1,8 +1,11 @@
 // Preparing and running elementwise and row operators.
 #include "ops/operator.h"
 
+#include <limits>
+
 #include "base/dtype.h"
 #include "base/threads/thread_slot.h"
+#include "contract/greedy.h"
 #include "ops/aligned.h"
 #include "plan/layout/disjoint.h"
 #include "plan/operators/convert_plan.h"
@@ -65,6 +68,18 @@ int64_t make_ascending(std::vector<Dim>& dims) {
   return base;
 }
 
+// What is not greedy draws by all three; comparisons with NaN are false.
+void require_sensible(const SampleOptions& sample) {
+  if (is_greedy(sample)) return;
+  require(sample.random_val >= 0 && sample.random_val <= 1, INFINI_STATUS_BAD_PARAM,
+          "random_val is ", sample.random_val, "; expected 0 to 1");
+  require(sample.topp >= 0, INFINI_STATUS_BAD_PARAM, "topp is ", sample.topp,
+          "; expected 0 or more");
+  require(sample.temperature >= 0 && sample.temperature <= std::numeric_limits<float>::max(),
+          INFINI_STATUS_BAD_PARAM, "temperature is ", sample.temperature,
+          "; expected 0 or more, and finite");
+}
+
 }  // namespace
 
 Operator::Operator(Device& device, const OperatorPlan& plan, const Choice& choice)
@@ -117,6 +132,8 @@ void Operator::require_operands(const OperatorRun& run) const {
   }
   for (int i = 1; i < plan_->operands; ++i)
     if (is_read(i)) require_apart(run, i);
+  if (plan_->function == Function::random_sample)
+    for (int64_t i = 0; i < row_count(*plan_); ++i) require_sensible(run.samples[i]);
 }
 
 void Operator::run_untold(const OperatorRun& run, size_t workspace_size) const {

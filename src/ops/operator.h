@@ -27,7 +27,7 @@ class Operator {
   const OperatorPlan& plan() const { return *plan_; }
   // Null when there is nothing to compute.
   const OperatorKernel* kernel() const { return kernel_.get(); }
-  // Throws when an operand is null, or shares memory with the result without being it.
+  // Throws when an operand is null, or shares memory with the result without being it, or samples make no sense.
   void require_operands(const OperatorRun& run) const;
 
  private:

@@ -250,6 +250,27 @@ TEST_F(Sampling, OptionsThatMeanNothingAreRefused) {
   EXPECT_EQ(2, sample({1, 2, 3}, nan, nan, 1, nan));  // greedy: nothing else is looked at
 }
 
+TEST_F(Sampling, OptionsThatMeanNothingAreRefusedByEveryDoor) {
+  const Tensor result({}, {}, INFINI_DTYPE_I32), probs({3});
+  const Floats in({1, 2, 3}), out({-1});
+  const infiniopTensorDescriptor_t descs[] = {result.desc, probs.desc};
+  void* const operands[] = {out.at(), in.at()};
+  infiniopOperatorDescriptor_t desc = nullptr;
+  ASSERT_OK(
+      infiniopCreateOperatorDescriptor(handle_.handle, &desc, "random_sample", descs, 2, nullptr));
+  size_t size = 0;
+  EXPECT_OK(infiniopGetOperatorWorkspaceSize(desc, &size));
+  void* workspace = nullptr;
+  EXPECT_OK(infinirtMalloc(&workspace, size + 64));
+  const infiniopSampleOptions_t wrong[] = {{-2, 2, 50, 1}, {nan, 1, 0, 1}, {0.5f, 1, 0, -1}};
+  for (const auto& options : wrong)
+    EXPECT_EQ(INFINI_STATUS_BAD_PARAM,
+              infiniopRunOperator(desc, workspace, size, operands, 2, &options, nullptr));
+  EXPECT_EQ(-1, out.values()[0]);
+  infinirtFree(workspace);
+  infiniopDestroyOperatorDescriptor(desc);
+}
+
 TEST_F(Sampling, TheResultMayHaveAnyIntegerType) {
   for (const auto dtype :
        {INFINI_DTYPE_I8, INFINI_DTYPE_U8, INFINI_DTYPE_I16, INFINI_DTYPE_U16, INFINI_DTYPE_I32,

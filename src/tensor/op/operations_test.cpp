@@ -246,6 +246,17 @@ TEST_P(Operations, RefuseWhatDoesNotFitAndNameBothSides) {
   EXPECT_EQ(status_of([&] { op::rearrange_(a, iota({3, 4}, cpu)); }), INFINI_STATUS_BAD_PARAM);
 }
 
+TEST_P(Operations, SamplesThatMeanNothingAreRefusedWhenTheyAreRecorded) {
+  const Tensor logits = iota({5}, cpu);
+  for (const float senseless : {-2.0f, std::nanf(""), 1.5f}) {
+    EXPECT_EQ(status_of([&] { op::random_sample(logits, senseless, 2, 50, 1); }),
+              INFINI_STATUS_BAD_PARAM);
+    const context::GraphRecording recording;
+    EXPECT_EQ(status_of([&] { op::random_sample(logits, senseless, 2, 50, 1); }),
+              INFINI_STATUS_BAD_PARAM);
+  }
+}
+
 TEST_P(Operations, WorkspacesComeFromThePool) {
   const Tensor a = iota({64, 64}, device)->narrow({{1, 0, 60}}), b = iota({64, 64}, device);
   const Tensor right = b->narrow({{0, 0, 60}}), c = iota({64, 64}, device);

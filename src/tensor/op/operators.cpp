@@ -79,6 +79,7 @@ class OperatorStep : public Step {
   }
   void check(const std::vector<Tensor>& tensors) const override {
     infini::OperatorRun run;
+    run.samples = samples_.data();
     for (size_t i = 0; i < tensors.size(); ++i)
       run.operands[i] = const_cast<std::byte*>(tensors[i]->data());
     if (prepared_->kernel() != nullptr) prepared_->require_operands(run);
