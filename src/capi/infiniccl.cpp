@@ -71,23 +71,24 @@ void by_host(const Comm& comm, void* stream, const ByMpi& by_mpi) {
   by_mpi(*comm.mpi);
 }
 
+// How many elements a rank reads and writes, and what it asks for.
+struct Amounts {
+  size_t sends, receives;
+  infiniDtype_t dtype;
+};
+
 // What every collective does: checks, then one rank's copy, NCCL's call or MPI's.
 template <class ByNccl, class ByMpi>
-infiniStatus_t collective(infinicclComm_t handle, const void* send, void* recv, size_t count,
-                          infiniDtype_t dtype, void* stream, const char* name,
-                          const ByNccl& by_nccl, const ByMpi& by_mpi) {
-  return at_boundary([&] {
-    const auto comm = Comms::pin(handle, "comm");
-    const size_t bytes = bytes_of(count, dtype);
-    if (count > 0) {
-      require_pointer(send, "send");
-      require_pointer(recv, "recv");
-    }
-    if (comm->mpi) return by_host(*comm, stream, by_mpi);
-    if (comm->nccl == nullptr) return copy(*comm, recv, send, bytes, stream);
-    comm->device->make_current();
-    check_nccl(by_nccl(*comm, nccl_dtype(dtype)), name);
-  });
+void collective(const Comm& comm, const void* send, void* recv, const Amounts& amounts,
+                void* stream, const char* name, const ByNccl& by_nccl, const ByMpi& by_mpi) {
+  const size_t bytes = bytes_of(amounts.sends, amounts.dtype);
+  bytes_of(amounts.receives, amounts.dtype);
+  if (amounts.sends > 0) require_pointer(send, "send");
+  if (amounts.receives > 0) require_pointer(recv, "recv");
+  if (comm.mpi) return by_host(comm, stream, by_mpi);
+  if (comm.nccl == nullptr) return copy(comm, recv, send, bytes, stream);
+  comm.device->make_current();
+  check_nccl(by_nccl(nccl_dtype(amounts.dtype)), name);
 }
 
 void require_peer(const Comm& comm, int peer, const char* argument, bool may_be_self) {
@@ -96,10 +97,24 @@ void require_peer(const Comm& comm, int peer, const char* argument, bool may_be_
           may_be_self ? "0.." : "another rank of 0..", comm.ranks - 1);
 }
 
-void require_counts(const Comm& comm, const size_t* counts, int ranks, const char* argument) {
+// The sum of what the ranks have.
+size_t total_of(const Comm& comm, const size_t* counts, int ranks, const char* argument) {
   require_pointer(counts, argument);
   require(ranks == comm.ranks, INFINI_STATUS_BAD_PARAM, "nranks is ", ranks,
           "; the communicator has ", comm.ranks);
+  size_t total = 0;
+  for (int r = 0; r < ranks; ++r)
+    require(!__builtin_add_overflow(total, counts[r], &total), INFINI_STATUS_BAD_PARAM, argument,
+            ": the first ", r + 1, " add up to more than there are addresses");
+  return total;
+}
+// So many for each rank.
+size_t total_of(const Comm& comm, size_t count, const char* argument) {
+  size_t total = 0;
+  require(!__builtin_mul_overflow(count, static_cast<size_t>(comm.ranks), &total),
+          INFINI_STATUS_BAD_PARAM, argument, " is ", count, " for each of ", comm.ranks,
+          " ranks: more than there are addresses");
+  return total;
 }
 
 }  // namespace
@@ -183,31 +198,28 @@ infiniStatus_t infinicclGroupEnd(infinicclComm_t comm) {
 infiniStatus_t infinicclAllReduce(void* send, void* recv, size_t count, infiniDtype_t dtype,
                                   infinicclReduceOp_t op, infinicclComm_t comm,
                                   infinirtStream_t stream) {
-  return collective(
-      comm, send, recv, count, dtype, stream, "ncclAllReduce",
-      [&](const Comm& c, int type) {
-        require_op(op);
-        return nccl().all_reduce(send, recv, count, type, op, c.nccl, stream);
-      },
-      [&](MpiComm& mpi) {
-        require_op(op);
-        mpi.all_reduce(send, recv, count, dtype, static_cast<MpiReduce>(op));
-      });
+  return at_boundary([&] {
+    const auto c = Comms::pin(comm, "comm");
+    require_op(op);
+    collective(
+        *c, send, recv, {count, count, dtype}, stream, "ncclAllReduce",
+        [&](int type) { return nccl().all_reduce(send, recv, count, type, op, c->nccl, stream); },
+        [&](MpiComm& mpi) {
+          mpi.all_reduce(send, recv, count, dtype, static_cast<MpiReduce>(op));
+        });
+  });
 }
 
 infiniStatus_t infinicclBroadcast(const void* send, void* recv, size_t count, infiniDtype_t dtype,
                                   int root, infinicclComm_t comm, infinirtStream_t stream) {
-  const infiniStatus_t status = at_boundary([&] {
+  return at_boundary([&] {
     const auto c = Comms::pin(comm, "comm");
     require_peer(*c, root, "root", true);
+    collective(
+        *c, send, recv, {c->rank == root ? count : 0, count, dtype}, stream, "ncclBroadcast",
+        [&](int type) { return nccl().broadcast(send, recv, count, type, root, c->nccl, stream); },
+        [&](MpiComm& mpi) { mpi.broadcast(send, recv, bytes_of(count, dtype), root); });
   });
-  if (status != INFINI_STATUS_SUCCESS) return status;
-  return collective(
-      comm, send != nullptr ? send : recv, recv, count, dtype, stream, "ncclBroadcast",
-      [&](const Comm& c, int type) {
-        return nccl().broadcast(send, recv, count, type, root, c.nccl, stream);
-      },
-      [&](MpiComm& mpi) { mpi.broadcast(send, recv, bytes_of(count, dtype), root); });
 }
 
 infiniStatus_t infinicclSend(const void* send, size_t count, infiniDtype_t dtype, int peer,
@@ -215,11 +227,10 @@ infiniStatus_t infinicclSend(const void* send, size_t count, infiniDtype_t dtype
   return at_boundary([&] {
     const auto c = Comms::pin(comm, "comm");
     require_peer(*c, peer, "peer", false);
-    const size_t bytes = bytes_of(count, dtype);
-    if (bytes > 0) require_pointer(send, "send");
-    if (c->mpi) return by_host(*c, stream, [&](MpiComm& mpi) { mpi.send(send, bytes, peer); });
-    c->device->make_current();
-    check_nccl(nccl().send(send, count, nccl_dtype(dtype), peer, c->nccl, stream), "ncclSend");
+    collective(
+        *c, send, nullptr, {count, 0, dtype}, stream, "ncclSend",
+        [&](int type) { return nccl().send(send, count, type, peer, c->nccl, stream); },
+        [&](MpiComm& mpi) { mpi.send(send, bytes_of(count, dtype), peer); });
   });
 }
 
@@ -228,91 +239,95 @@ infiniStatus_t infinicclRecv(void* recv, size_t count, infiniDtype_t dtype, int 
   return at_boundary([&] {
     const auto c = Comms::pin(comm, "comm");
     require_peer(*c, peer, "peer", false);
-    const size_t bytes = bytes_of(count, dtype);
-    if (bytes > 0) require_pointer(recv, "recv");
-    if (c->mpi) return by_host(*c, stream, [&](MpiComm& mpi) { mpi.receive(recv, bytes, peer); });
-    c->device->make_current();
-    check_nccl(nccl().recv(recv, count, nccl_dtype(dtype), peer, c->nccl, stream), "ncclRecv");
+    collective(
+        *c, nullptr, recv, {0, count, dtype}, stream, "ncclRecv",
+        [&](int type) { return nccl().recv(recv, count, type, peer, c->nccl, stream); },
+        [&](MpiComm& mpi) { mpi.receive(recv, bytes_of(count, dtype), peer); });
   });
 }
 
 infiniStatus_t infinicclAllGather(void* send, void* recv, size_t send_count, infiniDtype_t dtype,
                                   infinicclComm_t comm, infinirtStream_t stream) {
-  return collective(
-      comm, send, recv, send_count, dtype, stream, "ncclAllGather",
-      [&](const Comm& c, int type) {
-        return nccl().all_gather(send, recv, send_count, type, c.nccl, stream);
-      },
-      [&](MpiComm& mpi) {
-        const std::vector<size_t> bytes(static_cast<size_t>(mpi.ranks()),
-                                        bytes_of(send_count, dtype));
-        mpi.all_gather(send, recv, bytes.data());
-      });
+  return at_boundary([&] {
+    const auto c = Comms::pin(comm, "comm");
+    const size_t total = total_of(*c, send_count, "send_count");
+    collective(
+        *c, send, recv, {send_count, total, dtype}, stream, "ncclAllGather",
+        [&](int type) { return nccl().all_gather(send, recv, send_count, type, c->nccl, stream); },
+        [&](MpiComm& mpi) {
+          const std::vector<size_t> bytes(static_cast<size_t>(c->ranks),
+                                          bytes_of(send_count, dtype));
+          mpi.all_gather(send, recv, bytes.data());
+        });
+  });
 }
 
 infiniStatus_t infinicclAllGatherV(void* send, void* recv, const size_t* recv_counts, int nranks,
                                    infiniDtype_t dtype, infinicclComm_t comm,
                                    infinirtStream_t stream) {
-  const infiniStatus_t status = at_boundary(
-      [&] { require_counts(*Comms::pin(comm, "comm"), recv_counts, nranks, "recv_counts"); });
-  if (status != INFINI_STATUS_SUCCESS) return status;
-  return collective(
-      comm, send, recv, recv_counts[0], dtype, stream, "AllGatherV",
-      [&](const Comm& c, int type) {
-        check_nccl(nccl().group_start(), "ncclGroupStart");
-        auto* to = static_cast<char*>(recv);
-        int failed = 0;
-        for (int r = 0; r < nranks; to += bytes_of(recv_counts[r], dtype), ++r)
-          if (failed == 0)
-            failed = nccl().broadcast(r == c.rank ? send : to, to, recv_counts[r], type, r, c.nccl,
-                                      stream);
-        const int ended = nccl().group_end();
-        return failed != 0 ? failed : ended;
-      },
-      [&](MpiComm& mpi) {
-        std::vector<size_t> bytes;
-        for (int r = 0; r < nranks; ++r) bytes.push_back(bytes_of(recv_counts[r], dtype));
-        mpi.all_gather(send, recv, bytes.data());
-      });
+  return at_boundary([&] {
+    const auto c = Comms::pin(comm, "comm");
+    const size_t total = total_of(*c, recv_counts, nranks, "recv_counts");
+    const auto by_nccl = [&](int type) {
+      check_nccl(nccl().group_start(), "ncclGroupStart");
+      auto* to = static_cast<char*>(recv);
+      int failed = 0;
+      for (int r = 0; r < nranks; to += bytes_of(recv_counts[r], dtype), ++r)
+        if (failed == 0)
+          failed = nccl().broadcast(r == c->rank ? send : to, to, recv_counts[r], type, r, c->nccl,
+                                    stream);
+      const int ended = nccl().group_end();
+      return failed != 0 ? failed : ended;
+    };
+    collective(*c, send, recv, {recv_counts[c->rank], total, dtype}, stream, "AllGatherV", by_nccl,
+               [&](MpiComm& mpi) {
+                 std::vector<size_t> bytes;
+                 for (int r = 0; r < nranks; ++r) bytes.push_back(bytes_of(recv_counts[r], dtype));
+                 mpi.all_gather(send, recv, bytes.data());
+               });
+  });
 }
 
 infiniStatus_t infinicclReduceScatter(void* send, void* recv, size_t recv_count,
                                       infiniDtype_t dtype, infinicclReduceOp_t op,
                                       infinicclComm_t comm, infinirtStream_t stream) {
-  return collective(
-      comm, send, recv, recv_count, dtype, stream, "ncclReduceScatter",
-      [&](const Comm& c, int type) {
-        require_op(op);
-        return nccl().reduce_scatter(send, recv, recv_count, type, op, c.nccl, stream);
-      },
-      [&](MpiComm& mpi) {
-        require_op(op);
-        const std::vector<size_t> counts(static_cast<size_t>(mpi.ranks()), recv_count);
-        mpi.reduce_scatter(send, recv, counts.data(), dtype, static_cast<MpiReduce>(op));
-      });
+  return at_boundary([&] {
+    const auto c = Comms::pin(comm, "comm");
+    require_op(op);
+    const size_t total = total_of(*c, recv_count, "recv_count");
+    const auto by_mpi = [&](MpiComm& mpi) {
+      const std::vector<size_t> counts(static_cast<size_t>(c->ranks), recv_count);
+      mpi.reduce_scatter(send, recv, counts.data(), dtype, static_cast<MpiReduce>(op));
+    };
+    collective(
+        *c, send, recv, {total, recv_count, dtype}, stream, "ncclReduceScatter",
+        [&](int type) {
+          return nccl().reduce_scatter(send, recv, recv_count, type, op, c->nccl, stream);
+        },
+        by_mpi);
+  });
 }
 
 infiniStatus_t infinicclReduceScatterV(void* send, void* recv, const size_t* send_counts,
                                        int nranks, infiniDtype_t dtype, infinicclReduceOp_t op,
                                        infinicclComm_t comm, infinirtStream_t stream) {
-  const infiniStatus_t status = at_boundary(
-      [&] { require_counts(*Comms::pin(comm, "comm"), send_counts, nranks, "send_counts"); });
-  if (status != INFINI_STATUS_SUCCESS) return status;
-  return collective(
-      comm, send, recv, send_counts[0], dtype, stream, "ReduceScatterV",
-      [&](const Comm& c, int type) {
-        require_op(op);
-        check_nccl(nccl().group_start(), "ncclGroupStart");
-        const auto* from = static_cast<const char*>(send);
-        int failed = 0;
-        for (int r = 0; r < nranks; from += bytes_of(send_counts[r], dtype), ++r)
-          if (failed == 0)
-            failed = nccl().reduce(from, recv, send_counts[r], type, op, r, c.nccl, stream);
-        const int ended = nccl().group_end();
-        return failed != 0 ? failed : ended;
-      },
-      [&](MpiComm& mpi) {
-        require_op(op);
-        mpi.reduce_scatter(send, recv, send_counts, dtype, static_cast<MpiReduce>(op));
-      });
+  return at_boundary([&] {
+    const auto c = Comms::pin(comm, "comm");
+    require_op(op);
+    const size_t total = total_of(*c, send_counts, nranks, "send_counts");
+    const auto by_nccl = [&](int type) {
+      check_nccl(nccl().group_start(), "ncclGroupStart");
+      const auto* from = static_cast<const char*>(send);
+      int failed = 0;
+      for (int r = 0; r < nranks; from += bytes_of(send_counts[r], dtype), ++r)
+        if (failed == 0)
+          failed = nccl().reduce(from, recv, send_counts[r], type, op, r, c->nccl, stream);
+      const int ended = nccl().group_end();
+      return failed != 0 ? failed : ended;
+    };
+    collective(*c, send, recv, {total, send_counts[c->rank], dtype}, stream, "ReduceScatterV",
+               by_nccl, [&](MpiComm& mpi) {
+                 mpi.reduce_scatter(send, recv, send_counts, dtype, static_cast<MpiReduce>(op));
+               });
+  });
 }
