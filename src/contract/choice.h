@@ -1,6 +1,7 @@
 // How the choice of a kernel can be steered and watched.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct Choice {
   const char* wanted = nullptr;
   // Where not null, every candidate's bid is added here.
   std::vector<BidLine>* lines = nullptr;
+  // Bytes of the copy that this one is a piece of, where it is: whether its output stays in the caches
+  // depends on them.
+  int64_t whole_bytes = 0;
 };
 
 }  // namespace infini

@@ -17,7 +17,7 @@ PieceCopy PieceKernels::copy_of(RearrangePlan plan) {
       copy.how = made_[i].kernel;
       return copy;
     }
-  made_.push_back({plan, std::make_shared<const Rearrange>(device_, plan)});
+  made_.push_back({plan, std::make_shared<const Rearrange>(device_, plan, choice_)});
   copy.how = made_.back().kernel;
   return copy;
 }
@@ -26,16 +26,21 @@ namespace {
 
 // Every lane's messages stand together, in the order of the wire.
 std::vector<Lane> lanes_of(const RankPlan& plan, const std::vector<Message>& messages, bool sends,
-                           infiniDtype_t dtype, PieceKernels& kernels) {
+                           infiniDtype_t dtype, const PieceSizes& sizes, PieceKernels& kernels) {
   std::vector<Lane> lanes;
   for (const Message& message : messages) {
-    if (lanes.empty() || lanes.back().peer != message.peer) lanes.push_back({.peer = message.peer});
+    if (lanes.empty() || lanes.back().peer != message.peer)
+      lanes.push_back({.peer = message.peer, .shared = sizes.shares_with(message.peer)});
     Lane& lane = lanes.back();
     Piece piece{.bytes = message.elements * dtype_bytes(dtype)};
+    piece.shard = {INT64_MAX, 0};
     for (size_t i = 0; i < message.boxes; ++i) {
       const RearrangePlan copy =
           plan_of(plan.boxes[message.first_box + i], plan.loops.data(), dtype);
-      if (message.boxes == 1 && copy.depth == 0) {
+      const ByteRange range = sends ? src_range(copy) : dst_range(copy);
+      piece.shard = {std::min(piece.shard.begin, range.begin),
+                     std::max(piece.shard.end, range.end)};
+      if (message.boxes == 1 && copy.depth == 0 && !lane.shared) {
         piece.direct = true;
         piece.shard_offset = sends ? copy.src_offset : copy.dst_offset;
       } else {
@@ -81,12 +86,13 @@ PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int ran
   const RankPlan own = plan.plan_of(
       rank, strides,
       {[&](int peer) { return std::max<int64_t>(sizes.bytes(peer) / dtype_bytes(dtype), 1); }});
-  PieceKernels kernels(device);
+  int64_t shard_bytes = dtype_bytes(dtype);
+  for (const int64_t extent : plan.dst_shape(rank)) shard_bytes *= extent;
+  // What is staged is read again at once; shards of all ranks here are in the same caches.
+  PieceKernels packing(device), unpacking(device, shard_bytes * sizes.ranks_here());
   PreparedReshard made;
-  made.sends = lanes_of(own, own.sends, true, dtype, kernels);
-  made.receives = lanes_of(own, own.receives, false, dtype, kernels);
-  for (auto* side : {&made.sends, &made.receives})
-    for (Lane& lane : *side) lane.shared = sizes.shares_with(lane.peer);
+  made.sends = lanes_of(own, own.sends, true, dtype, sizes, packing);
+  made.receives = lanes_of(own, own.receives, false, dtype, sizes, unpacking);
   const int ranks = plan.ranks();
   const auto turn = [&](int from, int to) { return (to - from + ranks) % ranks; };
   std::sort(made.sends.begin(), made.sends.end(),
@@ -95,7 +101,7 @@ PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int ran
             [&](const Lane& a, const Lane& b) { return turn(a.peer, rank) < turn(b.peer, rank); });
   for (size_t i = 0; i < own.local.boxes; ++i)
     append_parts(plan_of(own.boxes[own.local.first_box + i], own.loops.data(), dtype),
-                 sizes.message, kernels, made.local);
+                 sizes.message, unpacking, made.local);
   return made;
 }
 

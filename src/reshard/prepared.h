@@ -1,6 +1,7 @@
 // A resharding made ready for one rank: every message in pieces, each with the copies that pack or unpack it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -19,10 +20,12 @@ struct PieceCopy {
   }
 };
 
-// Kernels by what they move, wherever that lies.
+// Kernels by what they move, wherever that lies. whole_bytes: of all that is written there, where that is more than a piece.
 class PieceKernels {
  public:
-  explicit PieceKernels(Device& device) : device_(device) {}
+  explicit PieceKernels(Device& device, int64_t whole_bytes = 0) : device_(device) {
+    choice_.whole_bytes = whole_bytes;
+  }
   PieceCopy copy_of(RearrangePlan plan);
 
  private:
@@ -31,14 +34,16 @@ class PieceKernels {
     std::shared_ptr<const Rearrange> kernel;
   };
   Device& device_;
+  Choice choice_;
   std::vector<Made> made_;
 };
 
 struct Piece {
   int64_t bytes = 0;
-  bool direct = false;  // it lies in the shard as it lies on the wire, from shard_offset on
+  bool direct = false;  // a message lies in the shard as it does on the wire, from shard_offset on
   int64_t shard_offset = 0;
   std::vector<PieceCopy> copies;
+  ByteRange shard;  // that lies there, with what lies between
 };
 
 // All that goes to one peer, or comes from it.
@@ -64,6 +69,7 @@ struct PieceSizes {
     return static_cast<size_t>(peer) < shares.size() && shares[static_cast<size_t>(peer)];
   }
   int64_t bytes(int peer) const { return shares_with(peer) ? shared : message; }
+  int64_t ranks_here() const { return 1 + std::count(shares.begin(), shares.end(), true); }
   bool operator==(const PieceSizes&) const = default;
 };
 

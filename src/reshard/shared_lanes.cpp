@@ -1,6 +1,8 @@
 // Filling and emptying shared memory by turns.
 #include "reshard/shared_lanes.h"
 
+#include <algorithm>
+
 namespace infini {
 
 Greeting SharedLanes::greeting_of(const State& state) const {
@@ -13,10 +15,23 @@ Greeting SharedLanes::greeting_of(const State& state) const {
 
 void SharedLanes::go_on(State& state) { state.passed += state.lane->pieces[state.next++].bytes; }
 
-bool SharedLanes::send(State& state) const {
+// Lanes read neighbouring elements: what all their next pieces lie in is read once, in its order, while each of them alone would
+// skip through it. Only where they fill it.
+void SharedLanes::fetch(const Piece& piece) {
+  constexpr int64_t line = 64;
+  const int64_t bytes = piece.shard.end - piece.shard.begin;
+  const int64_t of_all = piece.bytes * static_cast<int64_t>(sends_.size() + 1);
+  if (bytes == piece.bytes || bytes > of_all) return;
+  for (int64_t at = std::max(fetched_, piece.shard.begin); at < piece.shard.end; at += line)
+    __builtin_prefetch(src_ + at, 0, 2);
+  fetched_ = std::max(fetched_, piece.shard.end);
+}
+
+bool SharedLanes::send(State& state) {
   SharedMemory::Place place;
   if (!memory_.place_to_fill(state.lane->peer, place)) return false;
   *place.greeting = greeting_of(state);
+  fetch(state.lane->pieces[state.next]);
   staging_.pack_to(place.data, state.lane->pieces[state.next], src_);
   memory_.filled(state.lane->peer);
   go_on(state);

@@ -27,8 +27,9 @@ class SharedLanes {
     size_t next = 0;     // piece
     int64_t passed = 0;  // bytes of those before
   };
-  bool send(State& state) const;
+  bool send(State& state);
   bool receive(State& state) const;
+  void fetch(const Piece& piece);
   Greeting greeting_of(const State& state) const;
   static void go_on(State& state);
 
@@ -37,6 +38,7 @@ class SharedLanes {
   const uint64_t hash_;
   char* const dst_;
   const char* const src_;
+  int64_t fetched_ = 0;                  // up to here, in bytes of src
   std::vector<State> sends_, receives_;  // unfinished ones, in their turns
 };
 

@@ -2,7 +2,6 @@
 #include "reshard/staging.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace infini {
 
@@ -50,12 +49,10 @@ void Staging::unpack(const Piece& piece, const Slot& slot, char* shard) const {
 }
 
 void Staging::pack_to(char* host, const Piece& piece, const char* shard) const {
-  if (piece.direct) std::memcpy(host, shard + piece.shard_offset, static_cast<size_t>(piece.bytes));
   for (const PieceCopy& copy : piece.copies) copy.run(host, shard, nullptr);
 }
 
 void Staging::unpack_from(const char* host, const Piece& piece, char* shard) const {
-  if (piece.direct) std::memcpy(shard + piece.shard_offset, host, static_cast<size_t>(piece.bytes));
   for (const PieceCopy& copy : piece.copies) copy.run(shard, host, nullptr);
 }
 

@@ -158,13 +158,37 @@ const char* cheapest_name(const Setting& setting, const RearrangePlan& plan) {
   return find_best(setting, plan, std::numeric_limits<double>::infinity()).name;
 }
 
+namespace {
+
+// Of a piece the caches hold as much as they do of the whole.
+Policy policy_of_piece(Policy policy, int64_t bytes, int64_t whole_bytes) {
+  const double part = static_cast<double>(bytes) / static_cast<double>(whole_bytes);
+  for (int64_t* from : {&policy.streamed_bytes, &policy.tile_streamed_bytes})
+    *from = static_cast<int64_t>(static_cast<double>(*from) * part);
+  return policy;
+}
+
+// The same again and again until it moves as much.
+RearrangePlan whole_of_piece(RearrangePlan plan, int64_t whole_bytes) {
+  int64_t& longest = plan.depth == 0 ? plan.atom_bytes : plan.loops[0].extent;
+  longest = saturating_mul(longest, ceil_div(whole_bytes, moved_bytes(plan)));
+  return plan;
+}
+
+}  // namespace
+
 std::unique_ptr<RearrangeKernel> make_rearrange(infini::Device&, const RearrangePlan& plan,
                                                 const Choice& choice) {
-  const Setting setting = current_setting();
+  Setting setting = current_setting();
   Choice asked = choice;
-  if (asked.wanted == nullptr && environment(variables[0]) == nullptr &&
-      environment(variables[1]) == nullptr)
+  const bool free = asked.wanted == nullptr && environment(variables[0]) == nullptr &&
+                    environment(variables[1]) == nullptr;
+  if (const int64_t bytes = moved_bytes(plan); bytes > 0 && choice.whole_bytes > bytes) {
+    if (free) asked.wanted = cheapest_name(setting, whole_of_piece(plan, choice.whole_bytes));
+    setting.policy = policy_of_piece(setting.policy, bytes, choice.whole_bytes);
+  } else if (free) {
     asked.wanted = pinned_candidate(setting.machine.kind, plan);
+  }
   return cheapest(candidates, setting, plan, asked, {variables[0], variables[1]});
 }
 

@@ -73,5 +73,23 @@ TEST(CpuChoice, EveryNameIsHonoured) {
   EXPECT_EQ(7u, taken.size());
 }
 
+// A piece goes past the caches where the whole would, whatever its own size, and by whoever would take the whole.
+TEST(CpuChoice, OfAPieceTheWholeCounts) {
+  const auto device = backend.open(0);
+  for (const char* text : {"rearrange f32 64x64", "rearrange f32 64x64 src=4096,1"}) {
+    const auto problem = harness::parse_rearrange(text);
+    const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
+    const auto schedule = [&](int64_t whole_bytes) {
+      return make_rearrange(*device, plan, {.whole_bytes = whole_bytes})->schedule();
+    };
+    const auto streams = [&](int64_t whole_bytes) {
+      return schedule(whole_bytes).find(", streamed") != std::string::npos;
+    };
+    EXPECT_FALSE(streams(0)) << schedule(0);
+    EXPECT_FALSE(streams(moved_bytes(plan))) << schedule(moved_bytes(plan));
+    EXPECT_TRUE(streams(int64_t{1} << 40)) << schedule(int64_t{1} << 40);
+  }
+}
+
 }  // namespace
 }  // namespace infini::cpu
