@@ -169,7 +169,8 @@ Ranges as Python writes them, one for each dim: first:end:step.
 
 OUT.safetensors becomes OUT-rank-0-of-N.safetensors and so on. Tensors that are
 not meant are in every file.
-  infini shard model.safetensors out.safetensors --tp 8 --dim 1 --tensor "*.o_proj*"
+  infini shard model.safetensors out.safetensors --tp 8 --dim 1
+               --tensor "*.o_proj*"
 )",
      shard_options},
     {"unshard", run_unshard, "one file of the shards of all ranks",

@@ -246,7 +246,9 @@ void slice_file(const std::string& in, const std::string& out, const std::string
 }
 
 std::string shard_path(const std::string& path, int64_t rank, int64_t ranks) {
-  const size_t dot = path.rfind('.');
+  const size_t name = path.rfind('/') + 1;  // 0 where there is no folder
+  const size_t ending = path.substr(name).rfind('.');
+  const size_t dot = ending == std::string::npos ? path.size() : name + ending;
   return path.substr(0, dot) + "-rank-" + std::to_string(rank) + "-of-" + std::to_string(ranks) +
          path.substr(dot);
 }

@@ -37,6 +37,8 @@ def mismatches(tool, scratch):
         result = run(tool, off, "check", *PROBLEMS)
         if "infini: " in result.stderr + result.stdout:
             yield f"{off!r} is not off: {result.stderr}"
+    if "infini: " not in run(tool, "2", "check", PROBLEMS[0]).stderr:
+        yield "a number is not standard error"
     if "INFINI_VERBOSE=/nowhere/log is not understood" not in run(tool, "/nowhere/log", "plan", PROBLEMS[0]).stdout:
         yield "a file that cannot be written is not told"
 

@@ -136,11 +136,13 @@ def mismatch(tool, arguments, status, output, errors):
 
 def help_mismatches(tool):
     """Every help fits 80 columns, and every option that it lists is one."""
-    topics = ["devices", "plan", "check", "bench", "reshard", "problems", "dtypes", "environment"]
+    commands = ["devices", "plan", "check", "bench", "reshard", "machine", "info", "convert", "rearrange", "slice", "shard",
+                "unshard"]
+    topics = [*commands, "problems", "dtypes", "environment"]
     texts = {topic: run(tool, ["help", topic]).stdout for topic in topics}
     for topic, text in {**texts, "": run(tool, []).stdout}.items():
         yield from (f"help {topic}: over 80 columns: {line}" for line in text.splitlines() if len(line) > 80)
-    for command in topics[:5]:
+    for command in commands:
         options = re.findall(r"^  (--[a-z-]+)", texts[command], re.M)
         for option in options:
             # Complaints about values and about what is missing are fine.

@@ -197,6 +197,8 @@ def shards(folder):
         succeeds("unshard", *parts, folder / f"u{dim}.safetensors", "--dim", dim, "--tensor", "w")
         made = read_safetensors(folder / f"u{dim}.safetensors")
         check(made["w"] == ("F16", [8, 8], w) and made["b"][2] == b, "unshard", dim)
+    for name in ("nameless", "a.folder/nameless"):
+        refused(["shard", folder / "m.safetensors", name, "--tp", 2], f"{name}-rank-0-of-2: expected a name that ends with", folder=folder)
     refused(["shard", folder / "m.safetensors", folder / "q.safetensors", "--tp", 3, "--dim", 0], "equal parts", folder=folder)
     index = {"metadata": {"total_size": 1}, "weight_map": {"w": "m.safetensors", "b": "m.safetensors"}}
     (folder / "m.safetensors.index.json").write_text(json.dumps(index))

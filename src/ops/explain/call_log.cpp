@@ -16,7 +16,7 @@ namespace {
 int open_log() {
   const char* const wish = environment("INFINI_VERBOSE");
   if (wish == nullptr || *wish == 0 || std::strcmp(wish, "0") == 0) return -1;
-  if (std::strcmp(wish, "1") == 0) return STDERR_FILENO;
+  if (wish[std::strspn(wish, "0123456789")] == 0) return STDERR_FILENO;  // 2 is no file's name
   const int file = open(wish, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) tell_not_understood("INFINI_VERBOSE", "1 or a file that can be written");
   return file;

@@ -82,7 +82,14 @@ bool make_folder(const std::string& path) {
 std::string machine_file() { return place(); }
 
 bool read_machine(const std::string& path, Machine& machine, std::string& why_not) {
+  constexpr off_t most_bytes = 1 << 16;  // what has no end, or no lines, is not read to its end
   why_not.clear();
+  struct stat file_facts {};
+  if (stat(path.c_str(), &file_facts) == 0 &&
+      (!S_ISREG(file_facts.st_mode) || file_facts.st_size > most_bytes)) {
+    why_not = "is no file of facts";
+    return false;
+  }
   std::ifstream file(path);
   if (!file.is_open()) {
     if (access(path.c_str(), F_OK) == 0) why_not = "cannot be read";

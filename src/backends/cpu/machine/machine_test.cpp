@@ -116,6 +116,16 @@ TEST_F(KeptFile, ThatIsBrokenIsIgnored) {
   EXPECT_EQ("", refused());  // nothing there is nothing to tell
 }
 
+TEST_F(KeptFile, WithoutAnEndIsNotRead) {
+  Machine machine = profile("zen4");
+  std::string why;
+  EXPECT_FALSE(read_machine("/dev/zero", machine, why));
+  EXPECT_EQ("is no file of facts", why);
+  ASSERT_TRUE(write_machine(path(), machine, why)) << why;
+  ASSERT_EQ(0, truncate(path().c_str(), off_t{1} << 34));  // one line, without memory for it
+  EXPECT_EQ("is no file of facts", refused());
+}
+
 #if defined(__x86_64__)
 // What a guess says of arithmetic and of what products read is not believed.
 void expect_products_measured(const Machine& m) {
