@@ -32,8 +32,9 @@ infiniDtype_t parse_dtype(std::string_view name) {
 std::vector<std::string> dtype_lines() {
   std::vector<std::string> lines;
   for (const auto& name : dtype_names()) {
-    std::string line = name + std::string(6 - name.size(), ' ') +
-                       std::to_string(dtype_bytes(dtype_from_name(name))) + " bytes";
+    const int64_t bytes = dtype_bytes(dtype_from_name(name));
+    std::string line = name + std::string(6 - name.size(), ' ') + std::to_string(bytes) +
+                       (bytes == 1 ? " byte" : " bytes");
     bool first = true;
     for (const Alias* each = dtype_aliases; each->alias != nullptr; ++each) {
       if (name != each->name) continue;

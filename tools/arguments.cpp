@@ -109,10 +109,9 @@ std::vector<std::string> Arguments::rest() const {
     if (word.starts_with("--")) refuse_option(word);
   std::vector<std::string> joined;
   bool inside = false;  // an unquoted problem
-  for (size_t i = 0; i < words_.size(); ++i) {
-    const std::string& word = words_[i];
+  for (const std::string& word : words_) {
     if (names_operator(word))
-      inside = i + 1 < words_.size() && harness::find_dtype(words_[i + 1]) != INFINI_DTYPE_INVALID;
+      inside = true;
     else if (inside && (word.find(' ') == std::string::npos || is_pattern(word))) {
       joined.back() += " " + word;
       continue;

@@ -103,6 +103,7 @@ CASES = [
     (["check", "--random", "5", "--device", "cpu:7"], 2, "", "device_id is 7"),
     (["plan", "copy f32 2x3"], 2, "", "begin with rearrange or gemm"),
     (["plan", "gemm"], 2, "", "expected: gemm DTYPE"),
+    (["plan", "rearrange", "f23", "2x3", "perm=1,0"], 2, "", '"f23" is not a dtype (did you mean'),
     (["plan", "rearrange f32 4294967296x4294967296x4294967296 perm=2,1,0"], 2, "", "2^63 - 1 bytes"),
     (["plan", "gemm f32 m=4294967296 n=1 k=4294967296 a=t"], 2, "", "2^63 - 1 bytes"),
     (["plan", "rearrange u8 99999999999999999999"], 2, "", "64 bits"),
