@@ -14,6 +14,7 @@ option(INFINI_VENDORS_OVER_CUDA "Build the CUDA-like vendors over CUDA instead, 
 option(INFINI_NVIDIA "Build the NVIDIA backend where nvcc is found" ON)
 set(INFINI_OPENBLAS AUTO CACHE STRING "OpenBLAS as a candidate for f32 and f64 products: AUTO (where found), ON or OFF")
 set(INFINI_ONEDNN AUTO CACHE STRING "oneDNN 3 as a candidate for f32 products: AUTO (where found), ON or OFF")
+set(INFINI_IO_URING AUTO CACHE STRING "Reads of files through io_uring: AUTO (where liburing.h is found), ON or OFF")
 set(python_default OFF)
 if(PROJECT_IS_TOP_LEVEL)
   set(python_default AUTO)

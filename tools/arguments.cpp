@@ -70,15 +70,17 @@ int64_t Arguments::take_integer(const std::string& name, int64_t otherwise, int6
   return value;
 }
 
-infiniDevice_t Arguments::take_device() {
+infiniDevice_t Arguments::take_device(int* id) {
   const std::string name = take_value("--device", "cpu");
   const auto parts = harness::split(name, ':');
   require(parts.size() <= 2, INFINI_STATUS_BAD_PARAM, "--device is \"", name,
           "\"; expected NAME or NAME:ID");
   const infiniDevice_t kind = harness::parse_device_kind(parts[0]);
-  const int64_t id = parts.size() > 1 ? harness::parse_integer(parts[1], "--device") : 0;
-  require(id >= 0 && id <= INT32_MAX, INFINI_STATUS_BAD_PARAM, "--device: there is no ", name);
-  require_success(infinirtSetDevice(kind, static_cast<int>(id)));
+  const int64_t number = parts.size() > 1 ? harness::parse_integer(parts[1], "--device") : 0;
+  require(number >= 0 && number <= INT32_MAX, INFINI_STATUS_BAD_PARAM, "--device: there is no ",
+          name);
+  if (id != nullptr) *id = static_cast<int>(number);
+  require_success(infinirtSetDevice(kind, static_cast<int>(number)));
   return kind;
 }
 
@@ -119,6 +121,14 @@ std::vector<std::string> Arguments::rest() const {
     joined.push_back(word);
   }
   return joined;
+}
+
+std::vector<std::string> words_of(const Arguments& arguments, size_t least, size_t most,
+                                  const char* expected) {
+  std::vector<std::string> words = arguments.rest();
+  require(words.size() >= least && words.size() <= most, INFINI_STATUS_BAD_PARAM, "expected ",
+          expected, "; got ", words.size(), " words");
+  return words;
 }
 
 void Arguments::require_none() const {

@@ -25,8 +25,8 @@ class Arguments {
   // Throws for what is not within least..most.
   int64_t take_integer(const std::string& name, int64_t otherwise, int64_t least,
                        int64_t most = INT64_MAX);
-  // --device NAME[:ID]; makes that device current.
-  infiniDevice_t take_device();
+  // --device NAME[:ID]; makes that device current. `id` may be null.
+  infiniDevice_t take_device(int* id = nullptr);
 
   // --op NAME: an operator, "rearrange" when absent.
   std::string take_operator();
@@ -43,6 +43,10 @@ class Arguments {
   const Command& command_;
   std::vector<std::string> words_;
 };
+
+// What is left, as `expected` ("IN OUT") says.
+std::vector<std::string> words_of(const Arguments& arguments, size_t least, size_t most,
+                                  const char* expected);
 
 // Throws the last error of the C API when status is not SUCCESS.
 void require_success(infiniStatus_t status);

@@ -65,16 +65,18 @@ constexpr Option reshard_options[] = {{"--explain", "", "the messages of one ran
                                        "inner_bandwidth=50GB/s memory=0 may be said"},
                                       json};
 
-constexpr Option info_options[] = {{"--json", "", "JSON with places and sizes"}};
+constexpr Option info_options[] = {{"--all", "", "a line for every tensor"},
+                                   {"--json", "", "JSON with places and sizes"}};
 constexpr Option memory = {"--memory", "BYTES", "for buffers, such as 512M (1G)"};
 constexpr Option replace = {"--replace", "", "write OUT anew where it exists"};
 constexpr Option glob = {"--tensor", "GLOB", "only these; all others are copied as they are"};
 constexpr Option to_dtype = {"--dtype", "NAME", "of those tensors in OUT: bf16, f8_e4m3, ..."};
-constexpr Option file_options[] = {glob, to_dtype, memory, replace, threads};
+constexpr Option where = {"--device", "NAME[:ID]", "rearranges and converts; cpu without it"};
+constexpr Option file_options[] = {glob, to_dtype, where, memory, replace, threads};
 constexpr Option dim = {"--dim", "N", "the dim that is cut (0); -1 is the last one"};
 constexpr Option shard_options[] = {
-    {"--tp", "N", "so many shards"}, dim, glob, to_dtype, memory, replace, threads};
-constexpr Option unshard_options[] = {dim, glob, to_dtype, memory, replace, threads};
+    {"--tp", "N", "so many shards"}, dim, glob, to_dtype, where, memory, replace, threads};
+constexpr Option unshard_options[] = {dim, glob, to_dtype, where, memory, replace, threads};
 
 constexpr Command table[] = {
     {"devices", run_devices, "what this machine has, and for what it has not, why",
@@ -140,6 +142,8 @@ A product over ranks is A * B -> where C is; panel=K may follow:
     {"info", run_info, "the tensors of a file", R"(infini info FILE...
 
 Of .npy, .npz, .safetensors and .safetensors.index.json; no element is read.
+Tensors that differ in a number of their names alone share a line, with the
+bytes of all.
 )",
      info_options},
     {"convert", run_convert, "a file in another format, or with other element types",
@@ -231,6 +235,7 @@ not understood is told by `infini devices` and `infini plan`.
   INFINI_TUNE=0|1|FILE          the CPU as assumed; measured now; or as kept
                                 by `infini machine --measure` in FILE
   INFINI_ALLOW_TF32=1           f32 products on tensor cores in TF32
+  INFINI_IO_URING=0             files are read by plain reads
   INFINI_READ_THROUGH=0         recorded graphs run every copy and read it
 )";
 

@@ -19,10 +19,10 @@ constexpr const char* prefix = "INFINI_";
 
 // What is not about one operator of one device.
 constexpr const char* known[] = {
-    "INFINI_ALLOW_TF32",    "INFINI_BACKEND_PATH",  "INFINI_CCL_TIMEOUT", "INFINI_CPU_ISA",
-    "INFINI_GEMM",          "INFINI_NVIDIA_RECORD", "INFINI_NUM_THREADS", "INFINI_READ_THROUGH",
-    "INFINI_TRANSFER",      "INFINI_TUNE",          "INFINI_VERBOSE",     "INFINI_REARRANGE",
-    "INFINI_GPU_REARRANGE",
+    "INFINI_ALLOW_TF32",   "INFINI_BACKEND_PATH",  "INFINI_CCL_TIMEOUT",   "INFINI_CPU_ISA",
+    "INFINI_GEMM",         "INFINI_IO_URING",      "INFINI_NVIDIA_RECORD", "INFINI_NUM_THREADS",
+    "INFINI_READ_THROUGH", "INFINI_TRANSFER",      "INFINI_TUNE",          "INFINI_VERBOSE",
+    "INFINI_REARRANGE",    "INFINI_GPU_REARRANGE",
     "INFINI_ROOT",  // the last is our clients'
 };
 constexpr const char* shared = "OMP_NUM_THREADS";  // the one that others read, too

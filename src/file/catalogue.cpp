@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <unordered_set>
 
 #include "base/dtype.h"
 #include "base/error.h"
@@ -42,6 +43,7 @@ void add_npy(Catalogue& into) {
 
 void add_npz(Catalogue& into) {
   const std::shared_ptr<const Descriptor> file = into.parts[0];
+  std::unordered_set<std::string> names;
   for (const ZipEntry& entry : parse_zip(*file)) {
     const std::string what = into.path + ": " + entry.name;
     require(ends_with(entry.name, ".npy"), INFINI_STATUS_BAD_PARAM, what,
@@ -55,7 +57,7 @@ void add_npz(Catalogue& into) {
       tensor.part = static_cast<int>(into.parts.size()) - 1;
     }
     tensor.name = entry.name.substr(0, entry.name.size() - 4);
-    require(into.find(tensor.name) == nullptr, INFINI_STATUS_BAD_PARAM, what, ": comes twice");
+    require(names.insert(tensor.name).second, INFINI_STATUS_BAD_PARAM, what, ": comes twice");
     into.tensors.push_back(std::move(tensor));
   }
 }
@@ -139,12 +141,6 @@ FileKind kind_of(const std::string& path) {
 const char* kind_name(FileKind kind) {
   constexpr const char* names[] = {"npy", "npz", "safetensors", "sharded safetensors"};
   return names[static_cast<int>(kind)];
-}
-
-const FileTensor* Catalogue::find(const std::string& name) const {
-  for (const FileTensor& tensor : tensors)
-    if (tensor.name == name) return &tensor;
-  return nullptr;
 }
 
 Catalogue open_catalogue(const std::string& path) {

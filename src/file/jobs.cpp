@@ -2,11 +2,12 @@
 #include "file/jobs.h"
 
 #include <algorithm>
-#include <charconv>
+#include <unordered_map>
 
 #include "base/dtype.h"
 #include "base/error.h"
 #include "file/output.h"
+#include "runtime/registry.h"
 
 namespace infini::file {
 namespace {
@@ -49,6 +50,7 @@ int64_t bytes_of(const Transfer& t) {
 }
 
 void run_job(Job job, const JobOptions& options) {
+  Device& device = open_device(options.device, options.device_id);
   Outputs outputs;
   std::vector<const Descriptor*> dst, src;
   for (const auto& part : job.inputs) src.push_back(part.get());
@@ -63,7 +65,7 @@ void run_job(Job job, const JobOptions& options) {
   for (const Job::Fill& fill : job.fills) all += bytes_of(fill.transfer);
   for (Job::Fill& fill : job.fills) {
     fill.transfer.dst_offset += job.tensors[fill.tensor].offset;
-    run_transfer(fill.transfer, dst, src, options.memory, [&](int64_t bytes) {
+    run_transfer(fill.transfer, dst, src, options.memory, device, [&](int64_t bytes) {
       if (options.progress) options.progress(done + bytes, all);
     });
     done += bytes_of(fill.transfer);
@@ -291,15 +293,21 @@ void unshard_files(const std::vector<std::string>& in, const std::string& out, i
     for (FileTensor& tensor : part.tensors) tensor.part += static_cast<int>(job.inputs.size());
     job.inputs.insert(job.inputs.end(), part.parts.begin(), part.parts.end());
   }
+  std::vector<std::unordered_map<std::string_view, const FileTensor*>> names(from.size());
+  for (size_t i = 0; i < from.size(); ++i)
+    for (const FileTensor& tensor : from[i].tensors) names[i].emplace(tensor.name, &tensor);
   for_meant(job, from[0], options, [&](const FileTensor& tensor) {
     const auto at = static_cast<size_t>(checked_dim(tensor, dim));
     FileTensor target = like(tensor);
     set_type(target, options);
     target.shape[at] = 0;
     std::vector<const FileTensor*> parts;
-    for (const Catalogue& part : from) {
-      const FileTensor* const found = part.find(tensor.name);
-      require(found != nullptr, INFINI_STATUS_BAD_PARAM, part.path, ": has no '", tensor.name, "'");
+    for (size_t i = 0; i < from.size(); ++i) {
+      const Catalogue& part = from[i];
+      const auto place = names[i].find(tensor.name);
+      require(place != names[i].end(), INFINI_STATUS_BAD_PARAM, part.path, ": has no '",
+              tensor.name, "'");
+      const FileTensor* const found = place->second;
       std::vector<int64_t> expected = tensor.shape;
       if (found->shape.size() == expected.size()) expected[at] = found->shape[at];
       require(

@@ -15,7 +15,9 @@ struct JobOptions {
   int64_t memory = int64_t{1} << 30;
   bool replace = false;    // an existing file of this name
   std::string glob = "*";  // the tensors that are meant; the others are copied as they are
-  std::string dtype;       // of those tensors in the result; empty: as they are
+  infiniDevice_t device = INFINI_DEVICE_CPU;  // that puts elements in order and converts them
+  int device_id = 0;
+  std::string dtype;  // of those tensors in the result; empty: as they are
   std::function<void(int64_t done, int64_t all)>
       progress;  // bytes written; may throw to end the job
 };

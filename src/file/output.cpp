@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
@@ -34,6 +35,29 @@ void require_free(const std::string& path, bool replace,
           : S_ISLNK(facts.st_mode) ? "a symbolic link"
                                    : "no regular file");
   require(replace, INFINI_STATUS_BAD_PARAM, path, ": exists already (--replace writes it anew)");
+}
+
+// Flushes a folder's list of names; some file systems have no such thing.
+void flush_folder(const std::string& path) {
+  const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  fsync(folder);
+  ::close(folder);
+}
+
+// Unlike rename() it refuses a name that somebody else took meanwhile. Not every file system knows such a rename, or links.
+bool name_new(const std::string& temporary, const std::string& path) {
+  if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0)
+    return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  if (link(temporary.c_str(), path.c_str()) == 0) return unlink(temporary.c_str()) == 0;
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) return false;
+  struct stat facts;
+  if (lstat(path.c_str(), &facts) == 0) {
+    errno = EEXIST;
+    return false;
+  }
+  return rename(temporary.c_str(), path.c_str()) == 0;
 }
 
 }  // namespace
@@ -68,21 +92,19 @@ const Descriptor& Outputs::add(const std::string& path, int64_t bytes, bool repl
 void Outputs::finish() {
   for (File& file : files_)
     if (fsync(file.descriptor->fd()) != 0) fail_errno(file.path, "write");
-  for (File& file : files_) {
-    if (file.replace) {
-      if (rename(file.temporary.c_str(), file.path.c_str()) != 0) fail_errno(file.path, "name");
-    } else {
-      // Unlike rename, link refuses a name that somebody else took meanwhile.
-      if (link(file.temporary.c_str(), file.path.c_str()) != 0) fail_errno(file.path, "name");
-      unlink(file.temporary.c_str());
+  for (size_t i = 0; i < files_.size(); ++i) {
+    File& file = files_[i];
+    if (file.replace ? rename(file.temporary.c_str(), file.path.c_str()) != 0
+                     : !name_new(file.temporary, file.path)) {
+      const int error = errno;
+      for (size_t k = 0; k < i; ++k)  // all or none
+        if (!files_[k].replace) unlink(files_[k].path.c_str());
+      errno = error;
+      fail_errno(file.path, "name");
     }
     file.temporary.clear();
-    const int folder = ::open(folder_of(file.path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0) {
-      fsync(folder);
-      ::close(folder);
-    }
   }
+  for (const File& file : files_) flush_folder(file.path);
 }
 
 }  // namespace infini::file

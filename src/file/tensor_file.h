@@ -39,8 +39,6 @@ struct Catalogue {
   std::vector<std::shared_ptr<const Descriptor>> parts;
   std::vector<FileTensor> tensors;  // in the order in which they lie
   std::vector<std::pair<std::string, std::string>> metadata;
-
-  const FileTensor* find(const std::string& name) const;
 };
 
 // Throws BAD_PARAM with one sentence for whatever is wrong with a file.

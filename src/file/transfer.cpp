@@ -1,67 +1,31 @@
 // Running transfers: read a block, put it in order, write it, the next one being read meanwhile.
 #include "file/transfer.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <future>
-#include <memory>
-#include <thread>
 
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/error.h"
-#include "ops/operator.h"
-#include "ops/rearrange.h"
-#include "plan/operators/convert_plan.h"
+#include "file/order.h"
+#include "file/requests.h"
 #include "runtime/registry.h"
 
 namespace infini::file {
 namespace {
 
-constexpr int requests_in_flight = 4;
-constexpr int64_t request_bytes = 8 << 20;  // longer runs are cut, so that several are on their way
-
 using Files = std::vector<const Descriptor*>;
 
-// One contiguous piece of a file and of memory.
-struct Run {
-  int64_t address, bytes;
-  char* memory;
-};
+constexpr int64_t request_bytes = 8 << 20;  // longer runs are cut, so that several are on their way
 
-// Does all of them, several at a time; the first error is thrown.
-template <class Body>
-void run_all(const std::vector<Run>& runs, const Body& body) {
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < runs.size();) body(runs[i]);
-  };
-  const size_t threads = std::min<size_t>(requests_in_flight, runs.size());
-  std::vector<std::future<void>> others;
-  for (size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, work));
-  std::exception_ptr error;
-  try {
-    work();
-  } catch (...) {
-    error = std::current_exception();
-    next = runs.size();
-  }
-  for (auto& other : others) try {
-      other.get();
-    } catch (...) {
-      if (!error) error = std::current_exception();
-      next = runs.size();
-    }
-  if (error) std::rethrow_exception(error);
-}
-
-void add_run(std::vector<Run>& runs, int64_t address, int64_t bytes, char* memory) {
+// A run at an address of a side's space.
+void add_piece(std::vector<Piece>& pieces, const Files& files, int64_t address, int64_t bytes,
+               char* memory) {
+  const Descriptor* const file = files[static_cast<size_t>(address / file_step)];
   for (int64_t done = 0; done < bytes; done += request_bytes)
-    runs.push_back({address + done, std::min(request_bytes, bytes - done), memory + done});
+    pieces.push_back(
+        {file, address % file_step + done, std::min(request_bytes, bytes - done), memory + done});
 }
 
 // A block: where it begins in dims, and how far it reaches.
@@ -71,10 +35,11 @@ struct Block {
 
 class Mover {
  public:
-  Mover(const Transfer& transfer, int64_t memory, const Files& src)
+  Mover(const Transfer& transfer, int64_t memory, const Files& src, Device& device)
       : transfer_(transfer),
         plan_(make_transfer_plan(transfer, memory)),
         src_(src),
+        order_(device, transfer.dst_e5m2, transfer.src_e5m2),
         src_bytes_(dtype_bytes(transfer.src_dtype)),
         dst_bytes_(dtype_bytes(transfer.dst_dtype)) {}
 
@@ -123,10 +88,10 @@ class Mover {
     }
     for (size_t i = 0; i < plan_.dims.size(); ++i)
       if (where.steps[i] < 0) where.first -= (block.extents[i] - 1) * where.steps[i];
-    std::vector<Run> runs;
+    std::vector<Piece> pieces;
     std::vector<int64_t> index(outer.size());
     for (char* to = raw;;) {
-      add_run(runs, lowest, span, to);
+      add_piece(pieces, src_, lowest, span, to);
       to += span;
       size_t k = 0;
       for (; k < outer.size(); ++k) {
@@ -138,10 +103,7 @@ class Mover {
       }
       if (k == outer.size()) break;
     }
-    run_all(runs, [&](const Run& run) {
-      const Descriptor& file = *src_[static_cast<size_t>(run.address / file_step)];
-      file.read(run.memory, run.bytes, run.address % file_step);
-    });
+    read_pieces(pieces);
     return where;
   }
 
@@ -158,21 +120,7 @@ class Mover {
     }
     const Layout y = make_layout(transfer_.dst_dtype, rank, shape, packed ? nullptr : to),
                  x = make_layout(transfer_.src_dtype, rank, shape, from);
-    Device& cpu = open_device(INFINI_DEVICE_CPU, 0);
-    const char* const source = raw + where.first;
-    if (!converts()) return Rearrange(cpu, y, x).run(out, source, nullptr);
-    OperatorRun run;
-    run.operands[0] = out;
-    run.operands[1] = const_cast<char*>(source);
-    const Layout* const sources[] = {&x};
-    const bool cast =
-        format_of(y.dtype, false) == format_count || format_of(x.dtype, false) == format_count;
-    Conversion conversion;
-    conversion.e5m2[0] = transfer_.dst_e5m2;
-    conversion.e5m2[1] = transfer_.src_e5m2;
-    Operator(cpu, cast ? make_map_plan(Function::cast, y, sources)
-                       : make_convert_plan(y, x, nullptr, nullptr, conversion))
-        .run(run, 0);
+    order_.run(out, y, raw + where.first, x);
   }
 
   // Whether the raw bytes are what is written.
@@ -182,14 +130,11 @@ class Mover {
       if (block.extents[i] > 1 && where.steps[i] != step) return false;
       step *= block.extents[i];
     }
-    return !converts();
-  }
-  bool converts() const {
-    return transfer_.dst_dtype != transfer_.src_dtype || transfer_.dst_e5m2 != transfer_.src_e5m2;
+    return !order_.converts(transfer_.dst_dtype, transfer_.src_dtype);
   }
 
   void write(const Block& block, const char* out, const Files& dst) const {
-    std::vector<Run> runs;
+    std::vector<Piece> pieces;
     int64_t run = dst_bytes_, address = plan_.dst_offset;
     size_t inner = plan_.dims.size();
     for (size_t i = 0; i < plan_.dims.size(); ++i)
@@ -197,7 +142,7 @@ class Mover {
     while (inner > 0 && plan_.dims[inner - 1].dst_step == run) run *= block.extents[--inner];
     std::vector<int64_t> index(inner);
     for (char* from = const_cast<char*>(out);;) {
-      add_run(runs, address, run, from);
+      add_piece(pieces, dst, address, run, from);
       from += run;
       size_t i = inner;
       for (; i > 0; --i) {
@@ -208,10 +153,7 @@ class Mover {
       }
       if (i == 0) break;
     }
-    run_all(runs, [&](const Run& r) {
-      dst[static_cast<size_t>(r.address / file_step)]->write(r.memory, r.bytes,
-                                                             r.address % file_step);
-    });
+    write_pieces(pieces);
   }
 
   int64_t bytes_of(const Block& block) const {
@@ -224,19 +166,9 @@ class Mover {
   const Transfer& transfer_;
   TransferPlan plan_;
   const Files& src_;
+  Order order_;
   int64_t src_bytes_, dst_bytes_;
 };
-
-using Buffer = std::unique_ptr<char, decltype(&std::free)>;
-Buffer allocate(int64_t bytes) {
-  Buffer buffer(static_cast<char*>(std::aligned_alloc(
-                    4096, static_cast<size_t>(round_up(std::max<int64_t>(bytes, 1), 4096)))),
-                &std::free);
-  require(buffer != nullptr, INFINI_STATUS_OUT_OF_MEMORY, "no memory for ", bytes, " bytes");
-  madvise(buffer.get(), static_cast<size_t>(bytes),
-          MADV_HUGEPAGE);  // where it is refused: small pages
-  return buffer;
-}
 
 bool is_empty(const Transfer& transfer) {
   return std::any_of(transfer.dims.begin(), transfer.dims.end(),
@@ -245,9 +177,10 @@ bool is_empty(const Transfer& transfer) {
 
 // use(block, raw, where) for all blocks, the next one being read meanwhile.
 template <class Use>
-void for_blocks(const Mover& mover, const Use& use) {
+void for_blocks(const Mover& mover, Device& device, const Use& use) {
   const TransferPlan& plan = mover.plan();
-  Buffer raw[2] = {allocate(plan.raw_bytes), allocate(plan.blocks > 1 ? plan.raw_bytes : 1)};
+  const HostBuffer raw[2] = {HostBuffer(device, plan.raw_bytes),
+                             HostBuffer(device, plan.blocks > 1 ? plan.raw_bytes : 1)};
   const auto read = [&](int64_t number) {
     const Block block = mover.block(number);
     return std::pair(block, mover.read(block, raw[number % 2].get()));
@@ -263,12 +196,12 @@ void for_blocks(const Mover& mover, const Use& use) {
 }  // namespace
 
 void run_transfer(const Transfer& transfer, const Files& dst, const Files& src, int64_t memory,
-                  const Progress& progress) {
+                  Device& device, const Progress& progress) {
   if (is_empty(transfer)) return;
-  const Mover mover(transfer, memory, src);
-  Buffer out = allocate(mover.plan().out_bytes);
+  const Mover mover(transfer, memory, src, device);
+  const HostBuffer out(device, mover.plan().out_bytes);
   int64_t written = 0;
-  for_blocks(mover, [&](const Block& block, const char* raw, const Mover::Raw& where) {
+  for_blocks(mover, device, [&](const Block& block, const char* raw, const Mover::Raw& where) {
     const bool ordered = mover.is_ordered(block, where);
     if (!ordered) mover.order(block, where, raw, out.get(), true);
     mover.write(block, ordered ? raw : out.get(), dst);
@@ -279,8 +212,9 @@ void run_transfer(const Transfer& transfer, const Files& dst, const Files& src, 
 
 void read_transfer(const Transfer& transfer, char* to, const Files& src, int64_t memory) {
   if (is_empty(transfer)) return;
-  const Mover mover(transfer, memory, src);
-  for_blocks(mover, [&](const Block& block, const char* raw, const Mover::Raw& where) {
+  Device& cpu = open_device(INFINI_DEVICE_CPU, 0);
+  const Mover mover(transfer, memory, src, cpu);
+  for_blocks(mover, cpu, [&](const Block& block, const char* raw, const Mover::Raw& where) {
     char* at = to + transfer.dst_offset;
     for (size_t i = 0; i < block.first.size(); ++i)
       at += block.first[i] * mover.plan().dims[i].dst_step;

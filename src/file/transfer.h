@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "contract/device.h"
 #include "file/descriptor.h"
 #include "infinicore.h"
 
@@ -43,9 +44,9 @@ TransferPlan make_transfer_plan(const Transfer& transfer, int64_t memory);
 // Called now and then with the bytes written so far by this transfer.
 using Progress = std::function<void(int64_t bytes)>;
 
-// dst: for each file of the destination, likewise src.
+// dst: for each file of the destination, likewise src. What must be put in order or converted is brought to the device for it.
 void run_transfer(const Transfer& transfer, const std::vector<const Descriptor*>& dst,
-                  const std::vector<const Descriptor*>& src, int64_t memory,
+                  const std::vector<const Descriptor*>& src, int64_t memory, Device& device,
                   const Progress& progress = {});
 
 // The same into memory: dst_offset counts from `to`.

@@ -2,80 +2,15 @@
 import json
 import os
 import pathlib
-import signal
 import struct
-import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 
-TOOL = sys.argv[1]
-SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "U8": 1, "I64": 8, "F8_E4M3": 1, "F8_E5M2": 1}
-failures = []
+from tensor_files import Tool, check, failures, npy, numbers, plain_npy, read_npy, read_safetensors, safetensors, tensor
 
-
-def run(*words, **more):
-    return subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, timeout=120, **more)
-
-
-def check(fine, *about):
-    if not fine:
-        failures.append(" ".join(map(str, about)))
-
-
-def succeeds(*words):
-    done = run(*words)
-    check(done.returncode == 0 and not done.stderr, words, done.returncode, done.stderr)
-    return done.stdout
-
-
-def refused(words, text, *, folder=None):
-    """One line, exit status 2, and nothing new in the folder."""
-    before = sorted(os.listdir(folder)) if folder else []
-    done = run(*words)
-    lines = done.stderr.splitlines()
-    check(done.returncode == 2 and len(lines) == 1 and text in lines[0], words, "expected", repr(text), "got",
-          done.returncode, done.stderr[:300])
-    check(not folder or sorted(os.listdir(folder)) == before, words, "left", folder and os.listdir(folder))
-
-
-def npy(header, data=b"", version=(1, 0), length=None):
-    text = header if isinstance(header, bytes) else header.encode()
-    width = "<H" if version[0] == 1 else "<I"
-    return b"\x93NUMPY" + bytes(version) + struct.pack(width, len(text) if length is None else length) + text + data
-
-
-def plain_npy(descr, shape, data, fortran=False):
-    return npy(f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {tuple(shape)!r}, }}\n", data)
-
-
-def safetensors(header, data=b"", length=None):
-    text = header if isinstance(header, bytes) else (header if isinstance(header, str) else json.dumps(header)).encode()
-    return struct.pack("<Q", len(text) if length is None else length) + text + data
-
-
-def tensor(dtype, shape, begin, end):
-    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
-
-
-def read_safetensors(path):
-    raw = pathlib.Path(path).read_bytes()
-    length = struct.unpack("<Q", raw[:8])[0]
-    header = json.loads(raw[8:8 + length])
-    data = raw[8 + length:]
-    return {name: (t["dtype"], t["shape"], data[slice(*t["data_offsets"])]) for name, t in header.items()
-            if name != "__metadata__"}
-
-
-def read_npy(path):
-    raw = pathlib.Path(path).read_bytes()
-    length = struct.unpack("<H", raw[8:10])[0]
-    return eval(raw[10:10 + length].decode()), raw[10 + length:]
-
-
-def numbers(code, data):
-    return list(struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data))
+TOOL = Tool(sys.argv[1])
+succeeds, refused = TOOL.succeeds, TOOL.refused
 
 
 def bad_npy(folder):
@@ -92,7 +27,7 @@ def bad_npy(folder):
         (npy(good.replace("False", "0"), data), "neither True nor False"),
         (npy(good.replace("(2,)", "(-1,)"), data), "expected an extent"), (npy(good.replace("(2,)", "(2.0,)"), data), "needs a comma"),
         (npy(good.replace("(2,)", "(99999999999999999999,)"), data), "too large"),
-        (npy(good.replace("(2,)", f"({2**62}, 4)"), data), "2^63"), (npy(good.replace("(2,)", "(" * 60000), data), "expected an extent"),
+        (npy(good.replace("(2,)", f"({2**62}, 4)"), data), "2^63"), (npy(good.replace("(2,)", "(" * 100000), data, (2, 0)), "expected an extent"),
         (npy(good.replace("<f4", "|O"), data), "object arrays"), (npy(good.replace("<f4", ">f4"), data), "other byte order"),
         (npy(good.replace("'<f4'", "[('a', '<f4')]"), data), "structured"), (npy(good.replace("<f4", "<V2"), data), "no type"),
         (npy(good, data[:7]), "7 bytes of data; its shape needs 8"), (npy(good, data + b"x"), "9 bytes of data"),
@@ -139,9 +74,42 @@ def bad_safetensors(folder):
         refused(["info", path], expected)
     path.write_bytes(safetensors({"../x\u00e9\u4e2d\U0001f600\"\\": tensor("F32", [2], 0, 8)}, data))
     check("../xé" in succeeds("info", path), "a name with a slash and escapes")
-    many = {f"t{i}": tensor("U8", [0], 0, 0) for i in range(200000)}
-    path.write_bytes(safetensors(many))
-    check(succeeds("info", path).count("\n") == 200001, "many tensors")
+    many = ",".join(f'"t{i}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}' for i in range(10**6))
+    path.write_bytes(safetensors("{" + many + "}"))
+    check("t{0-999999}\n" in succeeds("info", path), "a million tensors on a line")
+    check(succeeds("info", path, "--all").count("\n") == 10**6 + 1, "a million tensors")
+
+
+def checkpoint(folder):
+    """A model in two files, as one sees it: layers share lines of at most 80 columns; what is not alike is not joined."""
+    shapes = {"model.embed_tokens.weight": [128256, 4096], "lm_head.weight": [128256, 4096], "model.norm.weight": [4096]}
+    for i in range(32):
+        layer = f"model.layers.{i}"
+        shapes[f"{layer}.post_attention_layernorm.weight"] = [4096]
+        for name, shape in (("q", [4096, 4096]), ("k", [1024, 4096]), ("v", [1024, 4096]), ("o", [4096, 4096])):
+            shapes[f"{layer}.self_attn.{name}_proj.weight"] = shape
+        for expert in range(2 if i % 2 else 1):
+            shapes[f"{layer}.mlp.experts.{expert}.up_proj.weight"] = [14336, 4096] if i else [14336, 4095]
+    places = {}
+    for number in range(2):
+        mine, at = {}, 0
+        for name in list(shapes)[number::2]:
+            size = 2 * shapes[name][0] * (shapes[name][1] if len(shapes[name]) > 1 else 1)
+            mine[name] = tensor("BF16", shapes[name], at, at + size)
+            places[name] = f"part-{number}.safetensors"
+            at += size
+        head = safetensors(mine)
+        (folder / f"part-{number}.safetensors").write_bytes(head)
+        os.truncate(folder / f"part-{number}.safetensors", len(head) + at)
+    index = folder / "m.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": places}))
+    lines = succeeds("info", "m.safetensors.index.json", cwd=folder).splitlines()
+    check(f"{len(shapes)} tensors in 2 files" in lines[0] and len(lines) == 11 and max(len(line) for line in lines if "of these" not in line) <= 80, "\n".join(lines))
+    for expected in ("bf16 1024x4096     256 MiB model.layers.{0-31}.self_attn.k_proj.weight", "model.layers.0.mlp.experts.0.up_proj.weight",
+                     "model.layers.{1-31}.mlp.experts.{0-1}.up_proj.weight (47 of these)"):
+        check(any(expected in line for line in lines), expected, "is not in", "\n".join(lines))
+    check(succeeds("info", index, "--all").count("\n") == len(shapes) + 1, "--all")
+    check(len(json.loads(succeeds("info", index, "--json"))["tensors"]) == len(shapes), "--json")
 
 
 def there_and_back(folder):
@@ -225,61 +193,8 @@ def out_of_memory_sizes(folder):
     refused(["convert", folder / "l.npy", folder / "o2.npy", "--memory", "1"], "too small", folder=folder)
 
 
-def places(folder):
-    source, data = folder / "i.npy", plain_npy("<f4", (4,), bytes(16))
-    source.write_bytes(data)
-    (folder / "there.npy").write_bytes(b"precious")
-    os.symlink(source, folder / "link.npy")
-    os.link(source, folder / "hard.npy")
-    os.symlink("nothing", folder / "dangling.npy")
-    os.mkdir(folder / "folder.npy")
-    os.mkfifo(folder / "pipe.npy")
-    for name, text in (("i.npy", "is the input"), ("link.npy", "is the input"), ("hard.npy", "is the input"),
-                       ("there.npy", "exists already"), ("folder.npy", "is a folder"), ("pipe.npy", "no regular file"),
-                       ("dangling.npy", "symbolic link"), ("none/x.npy", "No such file")):
-        refused(["convert", source, folder / name], text, folder=folder)
-        if name not in ("there.npy",):
-            refused(["convert", source, folder / name, "--replace"], text, folder=folder)
-    check((folder / "there.npy").read_bytes() == b"precious" and source.read_bytes() == data, "nothing was lost")
-    refused(["info", folder / "folder.npy"], "is a folder")
-    refused(["info", folder / "pipe.npy"], "no regular file")
-    refused(["info", folder / "x.txt"], "expected a name that ends with")
-    refused(["info", folder / "x.npy"], "No such file")
-    refused(["convert", source, folder / "x.npz"], "can only be read", folder=folder)
-    refused(["rearrange", source, folder / "x.npy", "a b -> b a"], "pattern", folder=folder)
-    refused(["slice", source, folder / "x.npy", "7"], "is not in dim 0", folder=folder)
-    refused(["slice", source, folder / "x.npy", "::0"], "step of 0", folder=folder)
-    refused(["convert", source, folder / "x.npy", "--tensor", "nobody"], "has no tensor", folder=folder)
-    refused(["convert", source, folder / "x.npy", "--dtype", "f33"], "no element type", folder=folder)
-    refused(["convert", source, folder / "x.npy", "--memory", "lots"], "--memory", folder=folder)
-    succeeds("convert", source, folder / "there.npy", "--replace")
-    check((folder / "there.npy").read_bytes()[-16:] == bytes(16), "--replace")
-    if os.geteuid() != 0:
-        os.mkdir(folder / "closed", 0o555)
-        refused(["convert", source, folder / "closed" / "x.npy"], "Permission denied")
-
-
-def interrupted(folder):
-    """A sparse file of 2 GB, whose copy is ended early: nothing new is left, and no file of a name that was there is lost."""
-    source = folder / "sparse.npy"
-    source.write_bytes(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (65536, 32768), }\n"))
-    os.truncate(source, source.stat().st_size + (1 << 31))
-    before = sorted(os.listdir(folder))
-    job = subprocess.Popen([TOOL, "rearrange", source, folder / "out.npy", "a b -> b a", "--memory", "4M"],
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    for _ in range(500):
-        if sorted(os.listdir(folder)) != before:
-            break
-        time.sleep(0.01)
-    check(sorted(os.listdir(folder)) != before, "the job began")
-    job.send_signal(signal.SIGINT)
-    job.communicate(timeout=60)
-    check(job.returncode == -signal.SIGINT, "interrupted:", job.returncode)
-    check(sorted(os.listdir(folder)) == before, "an interrupt left", os.listdir(folder))
-
-
 def main():
-    for test in (bad_npy, bad_safetensors, there_and_back, shards, out_of_memory_sizes, places, interrupted):
+    for test in (bad_npy, bad_safetensors, checkpoint, there_and_back, shards, out_of_memory_sizes):
         with tempfile.TemporaryDirectory(dir=sys.argv[2]) as name:
             test(pathlib.Path(name))
     print("\n".join(failures) or "files are read, written and refused as they should be")

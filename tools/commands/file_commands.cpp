@@ -1,16 +1,15 @@
-// infini info, convert, rearrange, slice, shard, unshard: tensors in files.
+// infini convert, rearrange, slice, shard, unshard: tensors in files.
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "bench/interrupt.h"
 #include "file/jobs.h"
-#include "harness/text.h"
 #include "tools/commands.h"
-#include "tools/report/report.h"
 
 namespace infini::tools {
 namespace {
@@ -30,18 +29,36 @@ int64_t parse_bytes(const std::string& text) {
   return static_cast<int64_t>(number) << shift;
 }
 
-// A line that is written over, on a terminal alone.
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<long long>(std::min(seconds, 359999.0) + 0.5);
+  char text[32];
+  if (whole >= 3600)
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60,
+                  whole % 60);
+  else
+    std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
+  return text;
+}
+
+// A line that is written over, on a terminal alone:
+// [###########                   ]  37.5 %    512 MB/s  0:21 left
 class Meter {
  public:
   void operator()(int64_t done, int64_t all) {
     bench::end_if_interrupted();
-    if (!shown_) return;
     const auto now = std::chrono::steady_clock::now();
+    if (!shown_ || (done < all && drawn_ && now - last_ < std::chrono::milliseconds(100))) return;
+    last_ = now;
     const double seconds = std::chrono::duration<double>(now - start_).count();
     const double rate = static_cast<double>(done) / std::max(seconds, 1e-9);
-    std::fprintf(stderr, "\r%5.1f %%  %8.1f MB/s  %6.0f s left ",
-                 100.0 * static_cast<double>(done) / static_cast<double>(std::max<int64_t>(all, 1)),
-                 rate / 1e6, static_cast<double>(all - done) / std::max(rate, 1.0));
+    const double share = static_cast<double>(done) / static_cast<double>(std::max<int64_t>(all, 1));
+    std::string line = "\r" + bar(share);
+    char numbers[64];
+    std::snprintf(numbers, sizeof numbers, "%5.1f %%  %5.0f MB/s  ", 100 * share, rate / 1e6);
+    line += numbers;
+    line += done < all ? clock_text(static_cast<double>(all - done) / std::max(rate, 1.0)) + " left"
+                       : "flushing to disk";
+    std::fputs((line + "\033[K").c_str(), stderr);
     std::fflush(stderr);
     drawn_ = true;
   }
@@ -50,8 +67,20 @@ class Meter {
   }
 
  private:
+  // Of what is left of the terminal's width beside the numbers.
+  static std::string bar(double share) {
+    constexpr int numbers_width = 42, widest = 38, narrowest = 8;
+    struct winsize window {};
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    const int cells = std::min((known ? window.ws_col : 80) - numbers_width, widest);
+    if (cells < narrowest) return "";
+    const int full = static_cast<int>(share * cells);
+    return "[" + std::string(static_cast<size_t>(full), '#') +
+           std::string(static_cast<size_t>(cells - full), ' ') + "] ";
+  }
+
   bool shown_ = isatty(STDERR_FILENO) == 1, drawn_ = false;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_;
 };
 
 JobOptions take_options(Arguments& arguments) {
@@ -60,6 +89,7 @@ JobOptions take_options(Arguments& arguments) {
   options.replace = arguments.take_flag("--replace");
   options.glob = arguments.take_value("--tensor", "*");
   options.dtype = arguments.take_value("--dtype", "");
+  options.device = arguments.take_device(&options.device_id);
   return options;
 }
 
@@ -78,54 +108,7 @@ int run_job(JobOptions options, const Body& body) {
   return 0;
 }
 
-std::vector<std::string> words_of(Arguments& arguments, size_t least, size_t most,
-                                  const char* expected) {
-  std::vector<std::string> words = arguments.rest();
-  require(words.size() >= least && words.size() <= most, INFINI_STATUS_BAD_PARAM, "expected ",
-          expected, "; got ", words.size(), " words");
-  return words;
-}
-
-std::string shape_text(const file::FileTensor& tensor) {
-  return tensor.shape.empty() ? "scalar" : harness::join(tensor.shape, 'x');
-}
-
-void print_table(const file::Catalogue& in) {
-  int64_t bytes = 0;
-  for (const auto& tensor : in.tensors) bytes += tensor.bytes();
-  std::printf("%s: %s, %zu tensor%s, %lld bytes\n", in.path.c_str(), file::kind_name(in.kind),
-              in.tensors.size(), in.tensors.size() == 1 ? "" : "s", static_cast<long long>(bytes));
-  for (const auto& tensor : in.tensors)
-    std::printf("  %-8s %-20s %12lld  %s%s\n", file::type_name(tensor.dtype, tensor.e5m2).c_str(),
-                shape_text(tensor).c_str(), static_cast<long long>(tensor.bytes()),
-                tensor.name.c_str(), tensor.fortran ? " (column-major)" : "");
-  for (const auto& [key, value] : in.metadata)
-    std::printf("  %s: %s\n", key.c_str(), value.c_str());
-}
-
-void print_json(const file::Catalogue& in) {
-  std::vector<std::string> items;
-  for (const auto& tensor : in.tensors) {
-    JsonObject item;
-    item.add("name", tensor.name).add("dtype", file::type_name(tensor.dtype, tensor.e5m2));
-    item.add_json("shape", "[" + harness::join(tensor.shape, ',') + "]");
-    item.add("bytes", tensor.bytes())
-        .add("file", in.parts[static_cast<size_t>(tensor.part)]->path());
-    items.push_back(item.add("offset", tensor.offset).text());
-  }
-  JsonObject object;
-  object.add("path", in.path).add("format", std::string(file::kind_name(in.kind)));
-  std::printf("%s\n", object.add_json("tensors", json_array(items)).text().c_str());
-}
-
 }  // namespace
-
-int run_info(Arguments& arguments) {
-  const bool as_json = arguments.take_flag("--json");
-  for (const std::string& path : words_of(arguments, 1, 100000, "FILE..."))
-    as_json ? print_json(file::open_catalogue(path)) : print_table(file::open_catalogue(path));
-  return 0;
-}
 
 int run_convert(Arguments& arguments) {
   const JobOptions options = take_options(arguments);

@@ -1,0 +1,8 @@
+// For builds without liburing: there is no ring.
+#include "file/ring.h"
+
+namespace infini::file {
+
+bool read_by_ring(const std::vector<Piece>&, std::atomic<size_t>&, unsigned) { return false; }
+
+}  // namespace infini::file
