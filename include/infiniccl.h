@@ -1,12 +1,15 @@
 /* infiniccl.h: collective communication, a front for engines that exist (C99).
  *
- * One rank needs no engine. Several ranks on NVIDIA GPUs are NCCL's (libnccl.so.2 is opened at run time); several processes
- * on the CPU are Open MPI's (libmpi.so.40, opened at run time; the program is started by mpirun, and all of its processes
- * take part: nranks is their number). There every call waits on the host, at most INFINI_CCL_TIMEOUT seconds (300): a rank
- * that is missing is INFINI_STATUS_INTERNAL_ERROR, and the communicator is of no use then; ranks that ask for different
- * counts, roots or types are all told INFINI_STATUS_BAD_PARAM, and nothing was sent. f16 and bf16 are reduced in f32.
- * Several ranks on other devices answer INFINI_STATUS_NOT_IMPLEMENTED. Counts are elements; a stream is one of the communicator's device
- * (NULL: its default stream). Sends and receives happen on the stream: synchronize before reading what arrived.
+ * One rank needs no engine. Several ranks on NVIDIA GPUs are NCCL's (libnccl.so.2 is opened at run time). Several processes
+ * on the CPU are MPI's: Open MPI (libmpi.so.40), MPICH and what shares its ABI (libmpi.so.12), or the ABI of MPI 5
+ * (libmpi_abi.so): the one that the program is linked with, else that of the mpirun which started it; another library is
+ * INFINI_STATUS_NOT_IMPLEMENTED and named. All processes of the job take part: nranks is their number. There every call
+ * waits on the host, at most INFINI_CCL_TIMEOUT seconds (300): a rank that is missing is INFINI_STATUS_INTERNAL_ERROR, and
+ * the communicator is of no use then; ranks that ask for different counts, roots or types are all told
+ * INFINI_STATUS_BAD_PARAM, and nothing was sent. f16 and bf16 are reduced in f32, and rounded once.
+ * Several ranks on other devices answer INFINI_STATUS_NOT_IMPLEMENTED. Counts are elements; a stream is one of the
+ * communicator's device (NULL: its default stream). Sends and receives happen on the stream: synchronize before reading
+ * what arrived. A pointer may be NULL where nothing is read from it or written to it.
  * Threads: one communicator is used by one thread at a time.
  */
 #ifndef INFINICCL_H

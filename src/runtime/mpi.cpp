@@ -1,4 +1,4 @@
-// Opening Open MPI, and calls of it that come to an end.
+// Calls of MPI that come to an end.
 #include "runtime/mpi.h"
 
 #include <atomic>
@@ -14,12 +14,11 @@
 #include "base/error.h"
 #include "base/float_formats.h"
 #include "base/threads/lazy.h"
-#include "runtime/open_mpi.h"
+#include "runtime/mpi_library.h"
 
 namespace infini {
 namespace {
 
-using Handle = MpiHandle;
 using Clock = std::chrono::steady_clock;
 
 // Room for MPI_Status, whose members are MPI's own business.
@@ -27,15 +26,15 @@ struct Status {
   alignas(16) char bytes[128];
 };
 
-struct OpenedMpi : Mpi {
-  OpenedMpi() : Mpi(open_mpi()) {}
+struct OpenedMpi : MpiLibrary {
+  OpenedMpi() : MpiLibrary(open_mpi_library()) {}
 };
 
-Mpi& table() {
+const MpiLibrary& table() {
   static constinit Lazy<OpenedMpi> opened;
-  Mpi& mpi = opened.get();
+  const MpiLibrary& mpi = opened.get();
   require(mpi.why_not.empty(), INFINI_STATUS_NOT_IMPLEMENTED,
-          "several ranks on the CPU need Open MPI: ", mpi.why_not);
+          "several ranks on the CPU need MPI: ", mpi.why_not);
   return mpi;
 }
 
@@ -69,12 +68,11 @@ void initialize() {
   int before = 0;
   check(table().initialized(&before), "MPI_Initialized");
   if (before) return;
-  const bool is_launched = std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMIX_RANK");
-  require(is_launched, INFINI_STATUS_NOT_IMPLEMENTED,
+  require(is_launched_by_mpi(), INFINI_STATUS_NOT_IMPLEMENTED,
           "several ranks on the CPU are processes that mpirun starts; this one started alone");
   if (int none = 0; state.compare_exchange_strong(none, 1))
     std::thread([] {
-      constexpr int multiple = 3;
+      const auto multiple = static_cast<int>(table().constant(MpiConstant::thread_multiple).number);
       int provided = 0;
       table().init_thread(nullptr, nullptr, multiple, &provided);
       std::atexit([] {
@@ -94,26 +92,27 @@ void initialize() {
 
 struct Type {
   infiniDtype_t dtype;
-  const char* symbol;
+  MpiConstant mpi;
 };
 constexpr Type types[] = {
-    {INFINI_DTYPE_I8, "ompi_mpi_int8_t"},    {INFINI_DTYPE_I16, "ompi_mpi_int16_t"},
-    {INFINI_DTYPE_I32, "ompi_mpi_int32_t"},  {INFINI_DTYPE_I64, "ompi_mpi_int64_t"},
-    {INFINI_DTYPE_BYTE, "ompi_mpi_uint8_t"}, {INFINI_DTYPE_U8, "ompi_mpi_uint8_t"},
-    {INFINI_DTYPE_U16, "ompi_mpi_uint16_t"}, {INFINI_DTYPE_U32, "ompi_mpi_uint32_t"},
-    {INFINI_DTYPE_U64, "ompi_mpi_uint64_t"}, {INFINI_DTYPE_F32, "ompi_mpi_float"},
-    {INFINI_DTYPE_F64, "ompi_mpi_double"}};
+    {INFINI_DTYPE_I8, MpiConstant::int8},    {INFINI_DTYPE_I16, MpiConstant::int16},
+    {INFINI_DTYPE_I32, MpiConstant::int32},  {INFINI_DTYPE_I64, MpiConstant::int64},
+    {INFINI_DTYPE_BYTE, MpiConstant::uint8}, {INFINI_DTYPE_U8, MpiConstant::uint8},
+    {INFINI_DTYPE_U16, MpiConstant::uint16}, {INFINI_DTYPE_U32, MpiConstant::uint32},
+    {INFINI_DTYPE_U64, MpiConstant::uint64}, {INFINI_DTYPE_F32, MpiConstant::f32},
+    {INFINI_DTYPE_F64, MpiConstant::f64}};
 
-Handle type_of(infiniDtype_t dtype) {
+MpiHandle type_of(infiniDtype_t dtype) {
   for (const Type& type : types)
-    if (type.dtype == dtype) return table().symbol(type.symbol);
+    if (type.dtype == dtype) return table().constant(type.mpi);
   fail(INFINI_STATUS_BAD_TENSOR_DTYPE, "dtype is ", dtype_name(dtype), ", which MPI cannot reduce");
 }
+MpiHandle bytes_type() { return table().constant(MpiConstant::byte); }
 
-Handle op_of(MpiReduce op) {
-  constexpr const char* names[] = {"ompi_mpi_op_sum", "ompi_mpi_op_prod", "ompi_mpi_op_max",
-                                   "ompi_mpi_op_min", "ompi_mpi_op_sum"};
-  return table().symbol(names[static_cast<int>(op)]);
+MpiHandle op_of(MpiReduce op) {
+  constexpr MpiConstant by_op[] = {MpiConstant::sum, MpiConstant::product, MpiConstant::largest,
+                                   MpiConstant::least, MpiConstant::sum};  // then divided
+  return table().constant(by_op[static_cast<int>(op)]);
 }
 
 int small_count(size_t count) {
@@ -159,23 +158,24 @@ constexpr int tag = 0x1f;
 }  // namespace
 
 std::unique_ptr<MpiComm> MpiComm::join(int ranks, int rank) {
-  Mpi& mpi = table();
+  const MpiLibrary& mpi = table();
   initialize();
+  const MpiHandle world = mpi.constant(MpiConstant::world),
+                  errors_return = mpi.constant(MpiConstant::errors_return);
   int size = 0;
-  check(mpi.comm_size(mpi.world, &size), "MPI_Comm_size");
+  check(mpi.comm_size(world, &size), "MPI_Comm_size");
   require(size == ranks, INFINI_STATUS_BAD_PARAM, "nranks is ", ranks, ", but mpirun started ",
-          size, ", all of which take part");
-  check(mpi.comm_set_errhandler(mpi.world, mpi.errors_return), "MPI_Comm_set_errhandler");
+          size, ", all of which take part (", mpi.name, ")");
+  check(mpi.comm_set_errhandler(world, errors_return), "MPI_Comm_set_errhandler");
   // Whoever comes here is waited for; then nobody can be missing in what has no time of its own.
-  MpiComm all(mpi.world, ranks, rank);
+  MpiComm all(world, false, ranks, rank);
   all.agree("CommInitRank", 1, ranks, 0);
-  Handle made = nullptr;
-  check(mpi.comm_split(mpi.world, 0, rank, &made), "MPI_Comm_split");
-  all.comm_ = nullptr;  // the world is not ours to free
-  check(mpi.comm_set_errhandler(made, mpi.errors_return), "MPI_Comm_set_errhandler");
+  MpiHandle made;
+  check(mpi.comm_split(world, 0, rank, &made), "MPI_Comm_split");
+  check(mpi.comm_set_errhandler(made, errors_return), "MPI_Comm_set_errhandler");
   int own = -1;
   check(mpi.comm_rank(made, &own), "MPI_Comm_rank");
-  std::unique_ptr<MpiComm> comm(new MpiComm(made, ranks, rank));
+  std::unique_ptr<MpiComm> comm(new MpiComm(made, true, ranks, rank));
   require(own == rank, INFINI_STATUS_BAD_PARAM, "rank is ", rank,
           ", but another process has it, too: this one would be ", own);
   return comm;
@@ -183,9 +183,7 @@ std::unique_ptr<MpiComm> MpiComm::join(int ranks, int rank) {
 
 MpiComm::~MpiComm() {
   int finalized = 0;
-  if (comm_ == nullptr || comm_ == table().world || !broken_.empty() ||
-      table().finalized(&finalized) != 0 || finalized)
-    return;
+  if (!owns_ || !broken_.empty() || table().finalized(&finalized) != 0 || finalized) return;
   table().comm_free(&comm_);
 }
 
@@ -195,7 +193,7 @@ void MpiComm::require_whole() const {
 }
 
 // Until the request is done. What does not come to its end leaves a communicator that nobody can rely on.
-void MpiComm::finish(void* request, const char* what, void* status) {
+void MpiComm::finish(MpiHandle request, const char* what, void* status) {
   Status own;
   const auto start = Clock::now();
   const double limit = patience();
@@ -223,9 +221,9 @@ void MpiComm::agree(const char* what, int64_t kind, int64_t count, int64_t detai
   require_whole();
   const int64_t own[] = {kind, count, detail, -kind, -count, -detail};
   int64_t most[6] = {};
-  Handle request = nullptr;
-  check(table().iallreduce(own, most, 6, table().long_long, op_of(MpiReduce::largest), comm_,
-                           &request),
+  MpiHandle request;
+  check(table().iallreduce(own, most, 6, table().constant(MpiConstant::long_long),
+                           op_of(MpiReduce::largest), comm_, &request),
         what);
   finish(request, what);
   for (int i = 0; i < 3; ++i)
@@ -240,11 +238,11 @@ void MpiComm::agree(const char* what, int64_t kind, int64_t count, int64_t detai
 void MpiComm::all_reduce(const void* send, void* recv, size_t count, infiniDtype_t dtype,
                          MpiReduce op) {
   const bool by_f32 = is_short(dtype);
-  const Handle type = type_of(by_f32 ? INFINI_DTYPE_F32 : dtype);
+  const MpiHandle type = type_of(by_f32 ? INFINI_DTYPE_F32 : dtype);
   const int number = small_count(count);
   agree("AllReduce", 2, number, static_cast<int64_t>(dtype) * 8 + static_cast<int64_t>(op));
   if (count == 0) return;
-  Handle request = nullptr;
+  MpiHandle request;
   if (!by_f32) {
     std::vector<char> copy;  // MPI's operands must not be the same
     if (send == recv) {
@@ -271,8 +269,8 @@ void MpiComm::broadcast(const void* send, void* recv, size_t bytes, int root) {
   agree("Broadcast", 3, number, root);
   if (bytes == 0) return;
   if (rank_ == root && send != recv) std::memcpy(recv, send, bytes);
-  Handle request = nullptr;
-  check(table().ibcast(recv, number, table().byte, root, comm_, &request), "Broadcast");
+  MpiHandle request;
+  check(table().ibcast(recv, number, bytes_type(), root, comm_, &request), "Broadcast");
   finish(request, "Broadcast");
 }
 
@@ -291,9 +289,9 @@ void MpiComm::all_gather(const void* send, void* recv, const size_t* bytes) {
   const auto own = static_cast<size_t>(counts[static_cast<size_t>(rank_)]);
   const auto* from = static_cast<const char*>(send);
   const std::vector<char> copy(from, from + own);
-  Handle request = nullptr;
-  check(table().iallgatherv(copy.data(), static_cast<int>(own), table().byte, recv, counts.data(),
-                            places.data(), table().byte, comm_, &request),
+  MpiHandle request;
+  check(table().iallgatherv(copy.data(), static_cast<int>(own), bytes_type(), recv, counts.data(),
+                            places.data(), bytes_type(), comm_, &request),
         "AllGather");
   finish(request, "AllGather");
 }
@@ -314,19 +312,19 @@ void MpiComm::reduce_scatter(const void* send, void* recv, const size_t* counts,
 
 void MpiComm::send(const void* data, size_t bytes, int peer) {
   require_whole();
-  Handle request = nullptr;
-  check(table().isend(data, small_count(bytes), table().byte, peer, tag, comm_, &request), "Send");
+  MpiHandle request;
+  check(table().isend(data, small_count(bytes), bytes_type(), peer, tag, comm_, &request), "Send");
   finish(request, "Send");
 }
 
 void MpiComm::receive(void* data, size_t bytes, int peer) {
   require_whole();
-  Handle request = nullptr;
+  MpiHandle request;
   Status status{};
-  check(table().irecv(data, small_count(bytes), table().byte, peer, tag, comm_, &request), "Recv");
+  check(table().irecv(data, small_count(bytes), bytes_type(), peer, tag, comm_, &request), "Recv");
   finish(request, "Recv", &status);
   int arrived = 0;
-  check(table().get_count(&status, table().byte, &arrived), "MPI_Get_count");
+  check(table().get_count(&status, bytes_type(), &arrived), "MPI_Get_count");
   require(static_cast<size_t>(arrived) == bytes, INFINI_STATUS_BAD_PARAM, "Recv: ", bytes,
           " bytes were expected from rank ", peer, ", which sent ", arrived);
 }

@@ -1,8 +1,5 @@
-// Open MPI, opened at run time: collectives between processes on the CPU. Every call ends: with its result, with what MPI
-// says, or after a time, when a rank is missing.
-//
-// MPI's handles are its implementation's own; these are Open MPI's (libmpi.so.40), which are addresses of its symbols.
-// MPICH's are numbers, and another libmpi is told from Open MPI's and refused.
+// MPI, opened at run time: collectives between processes on the CPU. Every call ends: with its result, with what MPI says,
+// or after a time, when a rank is missing. mpi_library.h knows the libraries.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +8,7 @@
 #include <string>
 
 #include "infinicore.h"
+#include "runtime/mpi_library.h"
 
 namespace infini {
 
@@ -19,7 +17,7 @@ enum class MpiReduce { sum, product, largest, least, average };
 
 class MpiComm {
  public:
-  // Of all processes that mpirun started, ordered by `rank`. Throws where there is no Open MPI, where mpirun started
+  // Of all processes that mpirun started, ordered by `rank`. Throws where there is no MPI, where mpirun started
   // another number of processes, or where they do not agree.
   static std::unique_ptr<MpiComm> join(int ranks, int rank);
   ~MpiComm();
@@ -38,12 +36,14 @@ class MpiComm {
   void receive(void* data, size_t bytes, int peer);
 
  private:
-  MpiComm(void* comm, int ranks, int rank) : comm_(comm), ranks_(ranks), rank_(rank) {}
+  MpiComm(MpiHandle comm, bool owns, int ranks, int rank)
+      : comm_(comm), owns_(owns), ranks_(ranks), rank_(rank) {}
   void agree(const char* what, int64_t kind, int64_t count, int64_t detail);
-  void finish(void* request, const char* what, void* status = nullptr);
+  void finish(MpiHandle request, const char* what, void* status = nullptr);
   void require_whole() const;
 
-  void* comm_;
+  MpiHandle comm_;
+  bool owns_;  // the world is not ours to free
   int ranks_, rank_;
   std::string broken_;  // why nothing can be sent any more; empty: all is well
 };

@@ -1,5 +1,5 @@
 // Collectives between processes, started by mpirun: ccl_mpi works|counts|missing. Says in words what is wrong and ends
-// with 1; ends with 77 where there is no Open MPI to open.
+// with 1; ends with 77 where there is no MPI to open.
 #include <unistd.h>
 
 #include <cstdint>
@@ -157,10 +157,11 @@ void missing(infinicclComm_t comm) {
 }  // namespace
 
 int main(int count, char** words) {
-  const char *size = std::getenv("OMPI_COMM_WORLD_SIZE"),
-             *own = std::getenv("OMPI_COMM_WORLD_RANK");
+  const bool by_open_mpi = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;  // else by MPICH
+  const char *size = std::getenv(by_open_mpi ? "OMPI_COMM_WORLD_SIZE" : "PMI_SIZE"),
+             *own = std::getenv(by_open_mpi ? "OMPI_COMM_WORLD_RANK" : "PMI_RANK");
   if (count != 2 || size == nullptr || own == nullptr) {
-    std::printf("SKIPPED: to be started by Open MPI's mpirun, with works, counts or missing\n");
+    std::printf("SKIPPED: to be started by mpirun, with works, counts or missing\n");
     return 77;
   }
   ranks = std::atoi(size);
