@@ -1,18 +1,24 @@
-// llama: runs a Llama of random weights, and says how fast it decodes.
+// llama: runs a Llama, of random weights or from .safetensors, and says how fast it decodes.
 //
-//   example_llama [--layers N] [--width N] [--heads N] [--kv-heads N] [--inner N] [--vocabulary N] [--context N]
-//                 [--prompt N] [--steps N] [--dtype f32|f16|bf16] [--device NAME] [--seed N]
-//                 [--temperature X] [--topk N] [--topp X] [--results FILE] [--eager] [--describe]
+//   example_llama --weights FOLDER --tokens 1,15043,3186 --dtype bf16 --device nvidia --context 512
+//   example_llama --layers 1 --width 4096 --heads 32 --kv-heads 8 --inner 11008 --vocabulary 32000
 //
-// FILE gets what check.py compares with NumPy: tokens and logits of the prompt's end and of every step.
+// Model:   --weights PATH (a .safetensors, its index, or a folder with one of them; sizes are those of its config.json),
+//          else random weights (--seed N) of --layers --width --heads --head --kv-heads --inner --vocabulary;
+//          --context N slots of the cache, --dtype f32|f16|bf16, --device NAME
+// Run:     --tokens N,N,... (or --prompt N of them, made up), --steps N, --temperature X, --topk N, --topp X,
+//          --eager (no recorded graph), --describe (what was recorded)
+// Results: --results FILE gets what check.py compares with NumPy: token and logits of the prompt's end and of every step.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <random>
+#include <sstream>
 
 #include "model.h"
 
@@ -24,10 +30,11 @@ constexpr int skipped = 77;
 
 struct Settings {
   Config config;
-  Size prompt = 7, steps = 12;
+  std::vector<int64_t> tokens;
+  Size prompt = 7, steps = 12, seed = 1;
   float temperature = 0, topp = 1;
   int topk = 0;
-  std::string results;
+  std::string weights, results;
   bool eager = false, describe = false;
 };
 
@@ -47,45 +54,53 @@ DataType find_dtype(const std::string& name) {
   throw std::runtime_error("--dtype is \"" + name + "\"; expected f32, f16 or bf16");
 }
 
+std::vector<int64_t> parse_tokens(const std::string& text) {
+  std::vector<int64_t> tokens;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) tokens.push_back(std::stoll(word));
+  return tokens;
+}
+
 Settings parse(int count, char** words) {
   Settings s;
-  std::map<std::string, Size*> sizes = {{"--layers", &s.config.layers},
-                                        {"--width", &s.config.width},
-                                        {"--heads", &s.config.heads},
-                                        {"--kv-heads", &s.config.kv_heads},
-                                        {"--inner", &s.config.inner},
-                                        {"--vocabulary", &s.config.vocabulary},
-                                        {"--context", &s.config.context},
-                                        {"--prompt", &s.prompt},
-                                        {"--steps", &s.steps}};
+  Config& c = s.config;
+  const std::map<std::string, Size*> sizes = {
+      {"--layers", &c.layers},     {"--width", &c.width},
+      {"--heads", &c.heads},       {"--head", &c.head},
+      {"--kv-heads", &c.kv_heads}, {"--inner", &c.inner},
+      {"--context", &c.context},   {"--vocabulary", &c.vocabulary},
+      {"--prompt", &s.prompt},     {"--steps", &s.steps},
+      {"--seed", &s.seed}};
+  const std::map<std::string, std::function<void(const std::string&)>> others = {
+      {"--weights", [&](const std::string& v) { s.weights = v; }},
+      {"--results", [&](const std::string& v) { s.results = v; }},
+      {"--tokens", [&](const std::string& v) { s.tokens = parse_tokens(v); }},
+      {"--dtype", [&](const std::string& v) { c.dtype = find_dtype(v); }},
+      {"--device", [&](const std::string& v) { c.device = find_device(v); }},
+      {"--temperature", [&](const std::string& v) { s.temperature = std::stof(v); }},
+      {"--topp", [&](const std::string& v) { s.topp = std::stof(v); }},
+      {"--topk", [&](const std::string& v) { s.topk = std::stoi(v); }}};
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
-    if (word == "--eager" || word == "--describe") {
+    const auto size = sizes.find(word);
+    const auto other = others.find(word);
+    if (word == "--eager" || word == "--describe")
       (word == "--eager" ? s.eager : s.describe) = true;
-      continue;
-    }
-    if (i + 1 == count)
-      throw std::runtime_error(word + " needs a value, or is none of the options");
-    const std::string value = words[++i];
-    if (const auto size = sizes.find(word); size != sizes.end())
-      *size->second = std::strtoull(value.c_str(), nullptr, 10);
-    else if (word == "--dtype")
-      s.config.dtype = find_dtype(value);
-    else if (word == "--device")
-      s.config.device = find_device(value);
-    else if (word == "--seed")
-      s.config.seed = std::strtoull(value.c_str(), nullptr, 10);
-    else if (word == "--temperature")
-      s.temperature = std::strtof(value.c_str(), nullptr);
-    else if (word == "--topp")
-      s.topp = std::strtof(value.c_str(), nullptr);
-    else if (word == "--topk")
-      s.topk = std::atoi(value.c_str());
-    else if (word == "--results")
-      s.results = value;
-    else
+    else if (size == sizes.end() && other == others.end())
       throw std::runtime_error(word + " is none of the options; see the top of main.cpp");
+    else if (++i == count)
+      throw std::runtime_error(word + " needs a value");
+    else
+      try {
+        size != sizes.end() ? void(*size->second = std::stoull(words[i])) : other->second(words[i]);
+      } catch (const std::logic_error&) {  // what std::stoull and its kin throw
+        throw std::runtime_error(word + " is \"" + words[i] + "\"; expected a number");
+      }
   }
+  if (!s.weights.empty()) read_config(s.weights, c);
+  const bool is_made_up = s.tokens.empty();
+  for (Size i = 0; is_made_up && i < s.prompt; ++i)
+    s.tokens.push_back(static_cast<int64_t>((i * 37 + 11) % c.vocabulary));
   return s;
 }
 
@@ -142,54 +157,74 @@ class Results {
   std::ofstream file_;
 };
 
-int run(const Settings& s) {
-  Model model(s.config);
-  std::mt19937 random(static_cast<unsigned>(s.config.seed));
-  const auto choose = [&](const Tensor& logits) {
-    const float drawn = std::uniform_real_distribution<float>(0, 1)(random);
-    const Tensor token =
-        op::random_sample(logits, s.temperature == 0 ? 0 : drawn, s.topp, s.topk, s.temperature)
-            ->to(Device::cpu());
-    int32_t number;
-    std::memcpy(&number, token->data(), sizeof number);
-    return static_cast<int64_t>(number);
-  };
-  std::vector<int64_t> prompt;
-  for (Size i = 0; i < s.prompt; ++i)
-    prompt.push_back(static_cast<int64_t>((i * 37 + 11) % s.config.vocabulary));
+// Draws tokens from logits; on the host it is one number.
+class Sampler {
+ public:
+  explicit Sampler(const Settings& s) : s_(s), random_(static_cast<unsigned>(s.seed)) {}
+  int64_t operator()(const Tensor& logits) {
+    const float drawn = std::uniform_real_distribution<float>(0, 1)(random_);
+    return op::random_sample(logits, s_.temperature == 0 ? 0 : drawn, s_.topp, s_.topk,
+                             s_.temperature)
+        ->item<int32_t>();
+  }
+
+ private:
+  const Settings& s_;
+  std::mt19937 random_;
+};
+
+// Seconds of a step, by what it was told to do.
+struct Times {
+  double prefill = 0, step = 0;
+};
+
+Times generate(const Settings& s, Model& model) {
+  Times times;
+  Sampler choose(s);
   Results results(s.results);
+  model.prefill(s.tokens);  // what is slow once: kernels are loaded and chosen
+  wait(s.config.device);
   double start = seconds();
-  Tensor logits = model.prefill(prompt);
+  Tensor logits = model.prefill(s.tokens);
   int64_t token = choose(logits);
-  const double prefill_seconds = seconds() - start;
+  times.prefill = seconds() - start;
   results.add(token, logits);
   if (!s.eager) model.record();
   if (s.describe) std::cout << model.describe();
   std::cout << "tokens:";
-  double decode_seconds = 0;
   for (Size i = 0; i < s.steps; ++i) {
     std::cout << " " << token << std::flush;
     start = seconds();
     logits = model.step(token);
-    const int64_t next = choose(logits);             // it waits
-    if (i > 0) decode_seconds += seconds() - start;  // the first one meets cold caches
+    const int64_t next = choose(logits);         // it waits
+    if (i > 0) times.step += seconds() - start;  // the first one meets cold caches
     results.add(next, logits);
     token = next;
   }
   std::cout << "\n";
-  const double step = decode_seconds / static_cast<double>(std::max<Size>(1, s.steps - 1));
-  std::printf("prefill of %zu tokens %.2f ms; decoding %.1f tokens/s, %.3f ms a step%s\n", s.prompt,
-              prefill_seconds * 1e3, 1 / step, step * 1e3, s.eager ? " (eager)" : "");
+  times.step /= static_cast<double>(std::max<Size>(1, s.steps - 1));
+  return times;
+}
+
+int run(const Settings& s) {
+  Model model(s.config, s.weights.empty() ? random_weights(s.seed) : weights_in(s.weights));
+  const Times times = generate(s, model);
+  std::printf("prefill of %zu tokens: %.2f ms, %.0f tokens/s\n", s.tokens.size(),
+              times.prefill * 1e3, static_cast<double>(s.tokens.size()) / times.prefill);
+  if (s.steps < 2) return 0;
   // As far beyond the caches as the weights are.
   const double memory = copy_speed(s.config.device, std::min<Size>(model.bytes_of_step(), 1 << 28));
-  std::printf("weights %.1f MB; a step reads %.1f GB/s, %.2f of a copy's %.1f GB/s\n",
+  const auto bytes = static_cast<double>(model.bytes_of_step());
+  std::printf("decoding%s: %.3f ms a step, %.1f tokens/s\n", s.eager ? ", eager" : "",
+              times.step * 1e3, 1 / times.step);
+  std::printf("  reads %.1f MB of weights and %.1f MB of cache: %.1f GB/s, %.2f of a copy's %.1f\n",
               static_cast<double>(model.weight_bytes()) * 1e-6,
-              static_cast<double>(model.bytes_of_step()) / step * 1e-9,
-              static_cast<double>(model.bytes_of_step()) / step / memory, memory * 1e-9);
-  if (!s.eager && s.steps > 0) {
+              (bytes - static_cast<double>(model.weight_bytes())) * 1e-6, bytes / times.step * 1e-9,
+              bytes / times.step / memory, memory * 1e-9);
+  if (!s.eager) {
     const double replay = replay_seconds(s.config.device, model);
-    std::printf("the recorded step alone %.3f ms: %.2f of it at a copy's speed\n", replay * 1e3,
-                static_cast<double>(model.bytes_of_step()) / memory / replay);
+    std::printf("  the recorded step alone: %.3f ms, %.2f of a copy's speed\n", replay * 1e3,
+                bytes / memory / replay);
   }
   return 0;
 }

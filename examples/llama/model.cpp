@@ -2,93 +2,106 @@
 #include "model.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 namespace llama {
 namespace {
 
-using Numbers = std::vector<float>;
-
-Tensor host_tensor(const Shape& shape, const Numbers& values, DataType dtype) {
-  Tensor wide = Tensor::empty(shape, DataType::F32, Device::cpu());
-  std::memcpy(wide->data(), values.data(), wide->nbytes());
-  return op::cast(wide, dtype);
-}
-
 Tensor slice(const Tensor& x, Size dim, Size start, Size length) {
   return x->narrow({{dim, start, length}});
 }
 
+Tensor from_values(const Shape& shape, const std::vector<float>& values, const Config& config) {
+  return op::cast(Tensor::from_vector(values, shape, Device::cpu()), config.dtype)
+      ->to(config.device);
+}
+
 // Row `position`: the angles of all pairs of a head.
 Tensor rope_table(const Config& config, double (*function)(double)) {
-  const Size half = config.head() / 2;
-  Numbers values;
+  const Size half = config.head_size() / 2;
+  std::vector<float> values;
   for (Size position = 0; position < config.context; ++position)
     for (Size i = 0; i < half; ++i)
       values.push_back(static_cast<float>(
           function(static_cast<double>(position) *
                    std::pow(config.theta, -static_cast<double>(i) / static_cast<double>(half)))));
-  return host_tensor({config.context, half}, values, config.dtype)->to(config.device);
+  return from_values({config.context, half}, values, config);
+}
+
+// One matrix of several, one below the other: what multiplies the same rows is one product.
+struct Part {
+  const char* name;
+  Size rows;
+};
+Tensor stacked(const Config& c, const Weights& weights, const std::string& prefix,
+               const std::vector<Part>& parts, Size columns) {
+  Size rows = 0;
+  for (const Part& part : parts) rows += part.rows;
+  const Tensor all = Tensor::empty({rows, columns}, c.dtype, c.device);
+  rows = 0;
+  for (const Part& part : parts) {
+    const Tensor one = weights(prefix + part.name + ".weight", {part.rows, columns});
+    slice(all, 0, rows, part.rows)->copy_from(op::cast(one, c.dtype));
+    rows += part.rows;
+  }
+  return all;
 }
 
 }  // namespace
 
-Tensor random_weights(const Config& config, const Shape& shape, uint64_t number, double scale) {
-  Size count = 1;
-  for (const Size extent : shape) count *= extent;
-  Numbers values(count);
-  const uint64_t start = (config.seed << 32 | number) * 0x9e3779b97f4a7c15u;
-  for (Size i = 0; i < count; ++i) {
-    uint64_t bits = (start + i) * 0xbf58476d1ce4e5b9u;
-    bits = (bits ^ bits >> 31) * 0x94d049bb133111ebu;
-    values[i] = static_cast<float>((static_cast<double>(bits >> 40) / 0x1p23 - 1) * scale);
-  }
-  return host_tensor(shape, values, config.dtype)->to(config.device);
-}
-
-Tensor Model::weights(const Shape& shape, double scale) {
-  Tensor made = random_weights(config_, shape, ++made_, scale);
-  weight_bytes_ += made->nbytes();
-  return made;
-}
-
-Model::Model(const Config& c) : config_(c) {
-  const double scale = std::sqrt(3.0 / static_cast<double>(c.width));
-  embeddings_ = random_weights(c, {c.vocabulary, c.width}, 0, 1);
+Model::Model(const Config& c, const Weights& weights) : config_(c) {
+  if (c.heads == 0 || c.kv_heads == 0 || c.heads % c.kv_heads != 0)
+    throw std::runtime_error("the number of heads must be a multiple of that of kv-heads");
+  const auto vector = [&](const std::string& name) {
+    return op::cast(weights(name, {c.width}), c.dtype)->to(c.device);
+  };
+  const auto matrix = [&](const std::string& name, Size rows, Size columns) {
+    return op::cast(weights(name, {rows, columns}), c.dtype)->to(c.device);
+  };
+  const Size all_heads = c.heads * c.head_size(), kv = c.kv_heads * c.head_size();
   for (Size i = 0; i < c.layers; ++i) {
-    Layer layer;
-    layer.attention_norm = weights({c.width}, 1);
-    layer.qkv = weights({(c.heads + 2 * c.kv_heads) * c.head(), c.width}, scale);
-    layer.out = weights({c.width, c.width}, scale);
-    layer.mlp_norm = weights({c.width}, 1);
-    layer.gate_up = weights({2 * c.inner, c.width}, scale);
-    layer.down = weights({c.width, c.inner}, std::sqrt(3.0 / static_cast<double>(c.inner)));
-    layers_.push_back(layer);
+    const std::string layer = "model.layers." + std::to_string(i) + ".";
+    layers_.push_back({
+        .attention_norm = vector(layer + "input_layernorm.weight"),
+        .qkv = stacked(c, weights, layer + "self_attn.",
+                       {{"q_proj", all_heads}, {"k_proj", kv}, {"v_proj", kv}}, c.width),
+        .out = matrix(layer + "self_attn.o_proj.weight", c.width, all_heads),
+        .mlp_norm = vector(layer + "post_attention_layernorm.weight"),
+        .gate_up = stacked(c, weights, layer + "mlp.",
+                           {{"gate_proj", c.inner}, {"up_proj", c.inner}}, c.width),
+        .down = matrix(layer + "mlp.down_proj.weight", c.width, c.inner),
+    });
   }
-  norm_ = weights({c.width}, 1);
-  head_ = weights({c.vocabulary, c.width}, scale);
+  embeddings_ = matrix("model.embed_tokens.weight", c.vocabulary, c.width);
+  norm_ = vector("model.norm.weight");
+  head_ = matrix("lm_head.weight", c.vocabulary, c.width);
+  weight_bytes_ = norm_->nbytes() + head_->nbytes();
+  for (const Layer& layer : layers_)
+    for (const Tensor& t :
+         {layer.attention_norm, layer.qkv, layer.out, layer.mlp_norm, layer.gate_up, layer.down})
+      weight_bytes_ += t->nbytes();
   sin_ = rope_table(c, std::sin);
   cos_ = rope_table(c, std::cos);
-  cache_ = Tensor::zeros({2, c.layers, c.kv_heads, c.context, c.head()}, c.dtype, c.device);
+  cache_ = Tensor::zeros({2, c.layers, c.kv_heads, c.context, c.head_size()}, c.dtype, c.device);
   x_ = Tensor::zeros({1, c.width}, c.dtype, c.device);
   position_ = Tensor::zeros({1}, DataType::I64, c.device);
-  const Numbers closed(c.context, -std::numeric_limits<float>::infinity());
-  mask_ = host_tensor({c.context}, closed, c.dtype)->to(c.device);
-  open_slot(c.context - 1);
+  mask_ = Tensor::empty({c.context}, c.dtype, c.device);
+  close_slots();
+}
+
+void Model::close_slots() {
+  const std::vector<float> closed(config_.context, -std::numeric_limits<float>::infinity());
+  mask_->copy_from(from_values({config_.context}, closed, config_));
+  open_slot(config_.context - 1);
 }
 
 void Model::open_slot(Size slot) { op::zeros_(slice(mask_, 0, slot, 1)); }
 
-void Model::set_position(int64_t position) {
-  position_->copy_from(Tensor::from_blob(&position, {1}, DataType::I64, Device::cpu()));
-}
-
-void Model::add_attention(size_t number, const Tensor& x, const Tensor& positions, Size slot,
+void Model::add_attention(Size number, const Tensor& x, const Tensor& positions, Size slot,
                           Size seen, const Tensor& mask) {
   const Config& c = config_;
   const Layer& layer = layers_[number];
-  const Size s = x->size(0), head = c.head(), groups = c.kv_heads, rows = c.group() * s;
+  const Size s = x->size(0), head = c.head_size(), groups = c.kv_heads, rows = c.group() * s;
   const Tensor all = op::linear(op::rms_norm(x, layer.attention_norm, c.epsilon), layer.qkv)
                          ->view({s, c.heads + 2 * groups, head});
   const Tensor turned = slice(all, 1, 0, c.heads + groups);  // queries and keys
@@ -114,7 +127,7 @@ void Model::add_attention(size_t number, const Tensor& x, const Tensor& position
                                  ->view({groups, c.group(), s, head})
                                  ->permute({2, 0, 1, 3})
                                  ->contiguous()
-                                 ->view({s, c.width});
+                                 ->view({s, c.heads * head});
   op::gemm_(x, seen_values, layer.out->permute({1, 0}), 1, 1);
 }
 
@@ -141,17 +154,19 @@ Tensor Model::run_layers(const Tensor& x, const Tensor& positions, Size slot, Si
 
 Tensor Model::prefill(const std::vector<int64_t>& prompt) {
   const Size s = prompt.size();
-  Tensor x = Tensor::empty({s, config_.width}, config_.dtype, config_.device);
-  std::vector<int64_t> places(s);
+  if (s == 0 || s >= config_.context)
+    throw std::runtime_error("the prompt has " + std::to_string(s) + " tokens; expected 1 to " +
+                             std::to_string(config_.context - 1) + " (--context less one)");
+  const Tensor x = Tensor::empty({s, config_.width}, config_.dtype, config_.device);
+  close_slots();
+  std::vector<int64_t> places;
   for (Size i = 0; i < s; ++i) {
-    places[i] = static_cast<int64_t>(i);
+    places.push_back(static_cast<int64_t>(i));
     op::rearrange_(slice(x, 0, i, 1), slice(embeddings_, 0, static_cast<Size>(prompt[i]), 1));
     open_slot(i);
   }
-  const Tensor positions =
-      Tensor::from_blob(places.data(), {s}, DataType::I64, Device::cpu())->to(config_.device);
   length_ = s;
-  return run_layers(x, positions, 0, s, Tensor());
+  return run_layers(x, Tensor::from_vector(places, {s}, config_.device), 0, s, Tensor());
 }
 
 void Model::record() {
@@ -164,7 +179,8 @@ Tensor Model::step(int64_t token) {
   const Size last = config_.context - 1;
   if (length_ >= last) throw std::runtime_error("the cache is full");
   op::rearrange_(x_, slice(embeddings_, 0, static_cast<Size>(token), 1));
-  set_position(static_cast<int64_t>(length_));
+  position_->copy_from(
+      Tensor::from_vector<int64_t>({static_cast<int64_t>(length_)}, {1}, Device::cpu()));
   if (graph_)
     graph_->run();
   else
@@ -174,7 +190,5 @@ Tensor Model::step(int64_t token) {
   open_slot(length_++);
   return logits_;
 }
-
-size_t Model::bytes_of_step() const { return weight_bytes_ + cache_->nbytes(); }
 
 }  // namespace llama

@@ -7,25 +7,23 @@
 #include <string>
 #include <vector>
 
+#include "weights.h"
+
 namespace llama {
 
 using namespace infinicore;
 
 struct Config {
   Size layers = 2, width = 64, heads = 4, kv_heads = 2, inner = 128, vocabulary = 256;
-  Size context =
-      64;  // slots of the cache; the last one is where a decode step puts the token that it sees
+  Size head = 0;      // elements of a head; 0: width / heads
+  Size context = 64;  // slots of the cache; a decode step puts the token that it sees into the last
+  float epsilon = 1e-5f, theta = 10000;
   DataType dtype = DataType::F32;
   Device device = Device::cpu();
-  uint64_t seed = 1;
-  float epsilon = 1e-5f, theta = 10000;
 
-  Size head() const { return width / heads; }
-  Size group() const { return heads / kv_heads; }
+  Size head_size() const { return head != 0 ? head : width / heads; }
+  Size group() const { return heads / kv_heads; }  // heads that share their keys and values
 };
-
-// Numbers in -scale .. scale that look random, by their place alone, in the type of the model. check.py makes the same.
-Tensor random_weights(const Config& config, const Shape& shape, uint64_t number, double scale);
 
 struct Layer {
   Tensor attention_norm, qkv, out, mlp_norm, gate_up, down;
@@ -33,9 +31,9 @@ struct Layer {
 
 class Model {
  public:
-  explicit Model(const Config& config);
+  Model(const Config& config, const Weights& weights);
 
-  // Logits of the token that follows the prompt; the cache holds the prompt then.
+  // Logits of the token that follows the prompt; the cache holds the prompt then, and nothing else.
   Tensor prefill(const std::vector<int64_t>& prompt);
   // Records one decode step; from now on step() replays it.
   void record();
@@ -44,24 +42,22 @@ class Model {
   // What a recorded step computes, again and on what is there: for measuring.
   void replay() { graph_->run(); }
 
-  const Config& config() const { return config_; }
   // What a step has to read: all weights but the embeddings, and the cache.
-  size_t bytes_of_step() const;
+  size_t bytes_of_step() const { return weight_bytes_ + cache_->nbytes(); }
   size_t weight_bytes() const { return weight_bytes_; }
   std::string describe() const { return graph_ ? graph_->describe() : "not recorded\n"; }
 
  private:
-  Tensor weights(const Shape& shape, double scale);
   // What a layer adds to x [s, width], in place. The tokens' keys and values go to the slots from `slot` on; `seen` slots
   // are looked at, those with a mask where there is one, else causally.
-  void add_attention(size_t number, const Tensor& x, const Tensor& positions, Size slot, Size seen,
+  void add_attention(Size number, const Tensor& x, const Tensor& positions, Size slot, Size seen,
                      const Tensor& mask);
   void add_mlp(const Layer& layer, const Tensor& x);
   Tensor logits_of(const Tensor& x);
   Tensor run_layers(const Tensor& x, const Tensor& positions, Size slot, Size seen,
                     const Tensor& mask);
-  void set_position(int64_t position);
   void open_slot(Size slot);
+  void close_slots();
 
   Config config_;
   std::vector<Layer> layers_;
@@ -72,7 +68,6 @@ class Model {
   Tensor logits_;
   std::shared_ptr<graph::Graph> graph_;
   Size length_ = 0;  // tokens in the cache
-  uint64_t made_ = 0;
   size_t weight_bytes_ = 0;
 };
 
