@@ -68,7 +68,61 @@ inline void each(void* out, const void* in, int64_t count, Flow flow, Body body)
   std::memcpy(to + i * int64_t{sizeof(To)}, &v, static_cast<size_t>(count - i) * sizeof(To));
 }
 
-// Between integers of 8 and 32 bits by way of 16: g++ 12 takes vectors apart where it shall do both steps at once.
+// Integers as long as vectors of f32 from shorter ones, and back where they fit. g++ 12 takes vectors apart where the lengths of
+// elements differ much, and makes many instructions of one where they differ at all.
+#if defined(__AVX512F__)
+template <class To, class From>
+inline Vector<To> resized(Vector<From> in) {
+  constexpr __mmask16 all = 0xffff;
+  if constexpr (sizeof(To) == sizeof(From))
+    return reinterpret_cast<Vector<To>>(in);
+  else if constexpr (sizeof(From) == 1 && std::is_signed_v<From>)
+    return reinterpret_cast<Vector<To>>(
+        _mm512_maskz_cvtepi8_epi32(all, reinterpret_cast<__m128i>(in)));
+  else if constexpr (sizeof(From) == 1)
+    return reinterpret_cast<Vector<To>>(
+        _mm512_maskz_cvtepu8_epi32(all, reinterpret_cast<__m128i>(in)));
+  else if constexpr (sizeof(From) == 2 && std::is_signed_v<From>)
+    return reinterpret_cast<Vector<To>>(
+        _mm512_maskz_cvtepi16_epi32(all, reinterpret_cast<__m256i>(in)));
+  else if constexpr (sizeof(From) == 2)
+    return reinterpret_cast<Vector<To>>(
+        _mm512_maskz_cvtepu16_epi32(all, reinterpret_cast<__m256i>(in)));
+  else if constexpr (sizeof(To) == 1)
+    return reinterpret_cast<Vector<To>>(
+        _mm512_maskz_cvtepi32_epi8(all, reinterpret_cast<__m512i>(in)));
+  else
+    return reinterpret_cast<Vector<To>>(
+        _mm512_maskz_cvtepi32_epi16(all, reinterpret_cast<__m512i>(in)));
+}
+#elif defined(__AVX2__)
+template <class To, class From>
+inline Vector<To> resized(Vector<From> in) {
+  if constexpr (sizeof(To) == sizeof(From)) {
+    return reinterpret_cast<Vector<To>>(in);
+  } else if constexpr (sizeof(From) == 1) {
+    const __m128i bytes = _mm_cvtsi64_si128(reinterpret_cast<long long>(in));
+    return reinterpret_cast<Vector<To>>(std::is_signed_v<From> ? _mm256_cvtepi8_epi32(bytes)
+                                                               : _mm256_cvtepu8_epi32(bytes));
+  } else if constexpr (sizeof(From) == 2) {
+    const auto halves = reinterpret_cast<__m128i>(in);
+    return reinterpret_cast<Vector<To>>(std::is_signed_v<From> ? _mm256_cvtepi16_epi32(halves)
+                                                               : _mm256_cvtepu16_epi32(halves));
+  } else {
+    const auto all = reinterpret_cast<__m256i>(in);
+    const __m128i low = _mm256_castsi256_si128(all), high = _mm256_extracti128_si256(all, 1);
+    if constexpr (sizeof(To) == 2) {
+      return reinterpret_cast<Vector<To>>(std::is_signed_v<To> ? _mm_packs_epi32(low, high)
+                                                               : _mm_packus_epi32(low, high));
+    } else {
+      const __m128i halves = _mm_packs_epi32(low, high);
+      const __m128i bytes =
+          std::is_signed_v<To> ? _mm_packs_epi16(halves, halves) : _mm_packus_epi16(halves, halves);
+      return reinterpret_cast<Vector<To>>(static_cast<long long>(_mm_cvtsi128_si64(bytes)));
+    }
+  }
+}
+#else
 template <class To, class From>
 inline Vector<To> resized(Vector<From> in) {
   if constexpr (sizeof(From) == 1 && sizeof(To) == 4) {
@@ -80,6 +134,7 @@ inline Vector<To> resized(Vector<From> in) {
     return __builtin_convertvector(in, Vector<To>);
   }
 }
+#endif
 
 inline Floats floats(Words bits) { return reinterpret_cast<Floats>(bits); }
 inline Words words(Floats v) { return reinterpret_cast<Words>(v); }
@@ -140,15 +195,13 @@ struct F16 {
 
 struct BF16 {
   using type = uint16_t;
-  static Floats widen(Vector<uint16_t> in) {
-    return floats(__builtin_convertvector(in, Words) << 16);
-  }
+  static Floats widen(Vector<uint16_t> in) { return floats(resized<uint32_t, uint16_t>(in) << 16); }
   static Vector<uint16_t> narrow(Floats in, bool saturates) {
     const Words bits = words(in), magnitude = bits & 0x7fffffffu;
     Words result = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
     if (saturates) result = (result & 0x7fffu) == 0x7f80u ? result - 1u : result;
     result = magnitude > 0x7f800000u ? (bits >> 16) | 0x40u : result;
-    return __builtin_convertvector(result, Vector<uint16_t>);
+    return resized<uint16_t, uint32_t>(result);
   }
 };
 
@@ -172,7 +225,9 @@ struct Whole {
     const Floats number = in == in ? in : Floats{};
     const Floats low = Floats{} + float{least}, high = Floats{} + float{most};
     const Floats above = number < low ? low : number, inside = above > high ? high : above;
-    return resized<Integer, int32_t>(reinterpret_cast<Ints>(inside + 12582912.0f));
+    constexpr float magic = 12582912.0f;
+    return resized<Integer, int32_t>(reinterpret_cast<Ints>(inside + magic) -
+                                     reinterpret_cast<Ints>(Floats{} + magic));
   }
 };
 
