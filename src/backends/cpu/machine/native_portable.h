@@ -22,6 +22,13 @@ struct Native {
     for (int i = 0; i < 4; ++i) half[i] = infini::f16_from_f32(v[i]);
     return half;
   }
+  typedef uint32_t FourWords __attribute__((vector_size(16)));
+  static FourWords words_from_halves(FourHalves half) {
+    return __builtin_convertvector(half, FourWords);
+  }
+  static FourHalves halves_from_words(FourWords words) {
+    return __builtin_convertvector(words, FourHalves);
+  }
 };
 
 }  // namespace

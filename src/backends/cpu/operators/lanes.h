@@ -33,17 +33,23 @@ struct LaneKernels {
   Map maps[elementwise_count];  // by function; those of one source do not look at b; none for cast
   Cast casts[lane_count];       // to each kind
   float (*sum_squares)(const void* x, int64_t count, bool far);
-  // out = x·factor·w
-  void (*scaled)(void* out, const void* x, const float* w, float factor, int64_t count, bool far);
-  // The largest; NaN where there is one.
+  // out = x·factor·w, by w's kind. Bytes from `next` on are asked for meanwhile, as many as x has; null: none.
+  void (*scaled[lane_count])(void* out, const void* x, const void* w, float factor, int64_t count,
+                             bool far, const void* next);
+  // The largest, NaN aside.
   float (*largest)(const void* x, int64_t count, bool far);
-  // out = exp(x - shift), the sum of which is returned. out may be null.
-  float (*exponentials)(float* out, const void* x, float shift, int64_t count);
-  // out = x·factor
-  void (*times)(void* out, const float* x, float factor, int64_t count, bool far);
+  // The sum of exp(x - shift), for x <= shift. `next` as above.
+  float (*sum_exponentials)(const void* x, float shift, int64_t count, const void* next);
+  // out = exp(x - shift)·factor
+  void (*exponentials)(void* out, const void* x, float shift, float factor, int64_t count,
+                       bool far);
+  void (*zeros)(void* out, int64_t count, bool far);
   // (p, q) = (a·cos - b·sin, a·sin + b·cos)
-  void (*rotate)(void* p, void* q, const void* a, const void* b, const float* sin, const float* cos,
+  void (*rotate)(void* p, void* q, const void* a, const void* b, const void* sin, const void* cos,
                  int64_t count, bool far);
+  // The same for `count` pairs whose elements lie side by side.
+  void (*rotate_pairs)(void* out, const void* in, const void* sin, const void* cos, int64_t count,
+                       bool far);
 };
 struct LaneTable {
   LaneKernels of[lane_count];

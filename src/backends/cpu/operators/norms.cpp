@@ -19,12 +19,13 @@ void put(char* row, int64_t step, int64_t i, double value) {
 }
 bool is_f64(const OperatorPlan& plan) { return plan.dtypes[0] == INFINI_DTYPE_F64; }
 
-constexpr int64_t kept_elements = 16 << 10;  // of a row, between two passes: 64 KB
+// Of a row that lies together so many elements are summed at once: a lane then adds up 64, as the bounds want it.
+constexpr int64_t long_block = 4096;
 
 // body(first element, how many) for the blocks of [0, count).
 template <class Body>
-void in_blocks(int64_t count, const Body& body) {
-  for (int64_t i = 0; i < count; i += block_elements) body(i, std::min(block_elements, count - i));
+void in_blocks(int64_t count, int64_t block, const Body& body) {
+  for (int64_t i = 0; i < count; i += block) body(i, std::min(block, count - i));
 }
 
 // In blocks, and there in lanes: one running sum of 4096 squares was 430 roundings off.
@@ -32,7 +33,7 @@ template <class Term>
 double sum_f64(int64_t count, const Term& term) {
   constexpr int64_t lanes = 16;
   double sum = 0;
-  in_blocks(count, [&](int64_t first, int64_t here) {
+  in_blocks(count, block_elements, [&](int64_t first, int64_t here) {
     double sums[lanes] = {}, block = 0;
     for (int64_t i = 0; i < here; ++i) sums[i % lanes] += term(first + i);
     for (const double lane : sums) block += lane;
@@ -77,6 +78,25 @@ void rope_f64(const OperatorPlan& plan, const RowPlaces& places, const char* sin
   }
 }
 
+// Elements of any strides, by way of buffers.
+void rope_strided(const OperatorPlan& plan, const LaneKernels& kernels, const RowPlaces& places,
+                  const char* sin, const char* cos) {
+  Target p(plan.dtypes[0], plan.row_steps[0]), q(plan.dtypes[0], plan.row_steps[0]);
+  Source a(plan.dtypes[1], plan.row_steps[1]), b(plan.dtypes[1], plan.row_steps[1]),
+      s(plan.dtypes[3], plan.row_steps[3]), c(plan.dtypes[4], plan.row_steps[4]);
+  in_blocks(plan.length, block_elements, [&](int64_t i, int64_t count) {
+    char *const first = places.at[0] + i * plan.row_steps[0], *const second =
+                                                                  first + plan.pair_steps[0];
+    const char* const from = places.at[1] + i * plan.row_steps[1];
+    kernels.rotate(p.room(first), q.room(second), a.fetch(from, count),
+                   b.fetch(from + plan.pair_steps[1], count),
+                   s.fetch(sin + i * plan.row_steps[3], count),
+                   c.fetch(cos + i * plan.row_steps[4], count), count, false);
+    p.put(first, count);
+    q.put(second, count);
+  });
+}
+
 // A row whose position is not in the tables: NaN.
 void rope_nowhere(const OperatorPlan& plan, const RowPlaces& places) {
   const auto write = [&]<class Bits>(Bits nan) {
@@ -99,20 +119,24 @@ void run_rms_norm(const RowWork& work, const RowPlaces& places) {
   if (is_f64(plan)) return rms_norm_f64(plan, places);
   const LaneKernels& kernels = work.kernels(1);
   Target to(plan.dtypes[0], plan.row_steps[0]);
-  Source from(plan.dtypes[1], plan.row_steps[1]);
-  FloatSource weights(work.lanes, plan.dtypes[2], plan.row_steps[2]);
+  Source from(plan.dtypes[1], plan.row_steps[1]), weights(plan.dtypes[2], plan.row_steps[2]);
+  const int64_t block = to.lies_together() && from.lies_together() && weights.lies_together()
+                            ? long_block
+                            : block_elements;
   double sum = 0;
-  in_blocks(plan.length, [&](int64_t i, int64_t count) {
+  in_blocks(plan.length, block, [&](int64_t i, int64_t count) {
     const void* const x = from.fetch(places.at[1] + i * plan.row_steps[1], count);
     sum += static_cast<double>(kernels.sum_squares(x, count, work.far));
   });
   const auto mean = static_cast<float>(sum / static_cast<double>(plan.length));
   const float factor = 1 / std::sqrt(mean + plan.epsilon);
-  in_blocks(plan.length, [&](int64_t i, int64_t count) {
+  const auto scaled = kernels.scaled[lane_of(plan.dtypes[2])];
+  in_blocks(plan.length, block, [&](int64_t i, int64_t count) {
     char* const place = places.at[0] + i * plan.row_steps[0];
     const void* const x = from.fetch(places.at[1] + i * plan.row_steps[1], count);
-    const float* const w = weights.fetch(places.at[2] + i * plan.row_steps[2], count);
-    kernels.scaled(to.room(place), x, w, factor, count, work.far && to.lies_together());
+    const void* const w = weights.fetch(places.at[2] + i * plan.row_steps[2], count);
+    scaled(to.room(place), x, w, factor, count, work.far && to.lies_together(),
+           work.next(places, i));
     to.put(place, count);
   });
 }
@@ -124,34 +148,29 @@ void run_causal_softmax(const RowWork& work, const RowPlaces& places, int64_t ro
   const LaneKernels& kernels = work.kernels(1);
   Target to(plan.dtypes[0], plan.row_steps[0]);
   Source from(plan.dtypes[1], plan.row_steps[1]);
+  const bool together = to.lies_together() && from.lies_together();
+  const int64_t block = together ? long_block : block_elements;
   const auto fetch = [&](int64_t i, int64_t count) {
     return from.fetch(places.at[1] + i * plan.row_steps[1], count);
   };
   float most = -std::numeric_limits<float>::infinity();
-  in_blocks(seen, [&](int64_t i, int64_t count) {
-    const float here = kernels.largest(fetch(i, count), count, work.far);
-    if (!(here <= most)) most = here;
+  in_blocks(seen, block, [&](int64_t i, int64_t count) {
+    most = std::max(most, kernels.largest(fetch(i, count), count, work.far));
   });
-  // Exponentials of rows that fit are kept; those of longer ones are computed twice.
-  alignas(64) float kept[kept_elements];
-  const bool keeps = seen <= kept_elements;
   double sum = 0;
-  in_blocks(seen, [&](int64_t i, int64_t count) {
+  in_blocks(seen, block, [&](int64_t i, int64_t count) {
     sum += static_cast<double>(
-        kernels.exponentials(keeps ? kept + i : nullptr, fetch(i, count), most, count));
+        kernels.sum_exponentials(fetch(i, count), most, count, work.next(places, i)));
   });
+  // Exponentials are computed once more: to keep them would cost as much.
   const auto factor = static_cast<float>(1 / sum);
-  in_blocks(plan.length, [&](int64_t i, int64_t count) {
+  const bool far = work.far && to.lies_together();
+  in_blocks(plan.length, block, [&](int64_t i, int64_t count) {
     char* const place = places.at[0] + i * plan.row_steps[0];
-    float* const values = keeps ? kept + i : kept;
-    const int64_t here = std::clamp<int64_t>(seen - i, 0, count),
-                  bytes = dtype_bytes(plan.dtypes[0]);
+    const int64_t here = std::clamp<int64_t>(seen - i, 0, count);
     auto* const out = static_cast<char*>(to.room(place));
-    if (here > 0) {
-      if (!keeps) kernels.exponentials(values, fetch(i, here), most, here);
-      kernels.times(out, values, factor, here, work.far && to.lies_together());
-    }
-    std::memset(out + here * bytes, 0, static_cast<size_t>((count - here) * bytes));
+    if (here > 0) kernels.exponentials(out, fetch(i, here), most, factor, here, far);
+    kernels.zeros(out + here * dtype_bytes(plan.dtypes[0]), count - here, far);
     to.put(place, count);
   });
 }
@@ -165,21 +184,18 @@ void run_rope(const RowWork& work, const RowPlaces& places) {
   if (!inside) return rope_nowhere(plan, places);
   if (is_f64(plan)) return rope_f64(plan, places, sin, cos);
   const LaneKernels& kernels = work.kernels(0);
-  Target p(plan.dtypes[0], plan.row_steps[0]), q(plan.dtypes[0], plan.row_steps[0]);
-  Source a(plan.dtypes[1], plan.row_steps[1]), b(plan.dtypes[1], plan.row_steps[1]);
-  FloatSource s(work.lanes, plan.dtypes[3], plan.row_steps[3]),
-      c(work.lanes, plan.dtypes[4], plan.row_steps[4]);
-  in_blocks(plan.length, [&](int64_t i, int64_t count) {
-    char *const first = places.at[0] + i * plan.row_steps[0], *const second =
-                                                                  first + plan.pair_steps[0];
-    const char* const from = places.at[1] + i * plan.row_steps[1];
-    kernels.rotate(
-        p.room(first), q.room(second), a.fetch(from, count),
-        b.fetch(from + plan.pair_steps[1], count), s.fetch(sin + i * plan.row_steps[3], count),
-        c.fetch(cos + i * plan.row_steps[4], count), count, work.far && p.lies_together());
-    p.put(first, count);
-    q.put(second, count);
-  });
+  const int64_t bytes = dtype_bytes(plan.dtypes[0]), *const steps = plan.row_steps;
+  const bool tables = steps[3] == bytes && steps[4] == bytes;
+  const auto step = [&](int64_t wanted, int64_t pair) {
+    return steps[0] == wanted && steps[1] == wanted && plan.pair_steps[0] == pair &&
+           plan.pair_steps[1] == pair;
+  };
+  if (tables && step(2 * bytes, bytes))
+    return kernels.rotate_pairs(places.at[0], places.at[1], sin, cos, plan.length, work.far);
+  if (tables && steps[0] == bytes && steps[1] == bytes)
+    return kernels.rotate(places.at[0], places.at[0] + plan.pair_steps[0], places.at[1],
+                          places.at[1] + plan.pair_steps[1], sin, cos, plan.length, work.far);
+  rope_strided(plan, kernels, places, sin, cos);
 }
 
 }  // namespace infini::cpu

@@ -98,6 +98,12 @@ struct RowWork {
   const LaneTable& lanes;
   bool far;  // no cache holds what is written
   const LaneKernels& kernels(int operand) const { return lanes.of[lane_of(plan.dtypes[operand])]; }
+  // Where element i of the next row is read, to be asked for while this one is computed; null where the caches hold it, and
+  // where elements lie apart. Behind the last row of a loop that is a guess.
+  const void* next(const RowPlaces& places, int64_t i) const {
+    if (!far || plan.depth == 0 || plan.row_steps[1] != dtype_bytes(plan.dtypes[1])) return nullptr;
+    return places.at[1] + plan.loops[plan.depth - 1].steps[1] + i * plan.row_steps[1];
+  }
 };
 void run_map(const RowWork& work, const RowPlaces& places, int64_t first, int64_t count);
 void run_cast(const RowWork& work, const RowPlaces& places, int64_t first, int64_t count);
