@@ -27,14 +27,14 @@ def _sides(pattern: str) -> tuple[int, int]:
     return words.index("*"), len(words) - words.index("*") - 1
 
 
-def pack(arrays: Sequence[Any], pattern: str, /) -> tuple[Any, list[tuple[int, ...]]]:
+def pack(arrays: Sequence[Any], pattern: str) -> tuple[Any, list[tuple[int, ...]]]:
     """One array of several, and the shapes of their packed dims: pack([image, row], "h * c").
 
     The star stands for any number of dims of each array, which become one; in it the arrays lie one after another."""
     return _core._pack(arrays, *_sides(pattern))
 
 
-def unpack(x: Any, packed_shapes: Sequence[Sequence[int]], pattern: str, /) -> list[Any]:
+def unpack(x: Any, packed_shapes: Sequence[Sequence[int]], pattern: str) -> list[Any]:
     """The arrays that pack made one of: unpack(x, shapes, "h * c"). One of the shapes may have a -1.
 
     Views of x where the framework gives views."""

@@ -162,8 +162,10 @@ def test_parse_shape():
     assert infini.parse_shape(X, "b _ h w") == {"b": 2, "h": 4, "w": 5}
     assert infini.parse_shape(X, "b ... w") == {"b": 2, "w": 5}
     assert infini.parse_shape(X, "_ ... _") == {}
+    assert infini.parse_shape(X, "2 c 4 w") == {"c": 6, "w": 5}
+    assert infini.parse_shape(type("Fake", (), {"shape": (2, 3)}), "a b") == {"a": 2, "b": 3}
     assert infini.rearrange(X.reshape(2, 6, 20), "b c (h w) -> b c h w", **infini.parse_shape(X, "_ _ h w")).shape == X.shape
-    for wrong in ("a b c", "a b (c d)", "a b c d e", "a b -> a b"):
+    for wrong in ("a b c", "a b (c d)", "a b c d e", "a b -> a b", "3 a b c"):
         with pytest.raises(ValueError):
             infini.parse_shape(X, wrong)
 
@@ -172,7 +174,7 @@ def test_pack_and_unpack():
     rng = np.random.default_rng(3)
     arrays = [rng.integers(0, 99, shape) for shape in ((2, 3, 4, 5), (2, 5), (2, 7, 5), (2, 0, 5))]
     for xs in (arrays, [x[::-1] for x in arrays], [infini.Tensor.from_array(x) for x in arrays]):
-        packed, shapes = infini.pack(xs, "b * c")
+        packed, shapes = infini.pack(xs, pattern="b * c")
         assert shapes == [(3, 4), (), (7,), (0,)]
         expected = np.concatenate([np.asarray(x).reshape(2, -1, 5) for x in xs], 1)
         assert np.array_equal(np.asarray(packed), expected) and packed.shape == (2, 20, 5)

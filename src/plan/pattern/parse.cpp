@@ -111,7 +111,7 @@ class Reader {
     if (at_ < text_.size() && starts_name(text_[at_]))
       fail_at(text_, begin, "a name does not begin with a digit");
     if (size == 0) fail_at(text_, begin, "an axis of 0 elements leaves nothing");
-    if (left && size != 1)
+    if (left && size != 1 && !sizes_only_)
       fail_at(text_, begin, "an axis of ", size, " elements needs a name; without one it is lost");
     return {Pattern::number, size, begin};
   }

@@ -357,7 +357,8 @@ TEST(Pattern, SizesOfNames) {
   EXPECT_EQ(sizes("b h _ c", {2, 3, 4, 5}), "b=2 h=3 c=5 ");
   EXPECT_EQ(sizes("_ ... _ c", {2, 3, 4, 5}), "c=5 ");
   EXPECT_EQ(sizes("1 a", {1, 7}), "a=7 ");
-  for (const char* wrong : {"a b", "a (b c)", "a -> a", "a a b", "2 a b"})
+  EXPECT_EQ(sizes("2 a () 5", {2, 3, 1, 5}), "a=3 ");
+  for (const char* wrong : {"a b", "a (b c)", "a -> a", "a a b", "3 a b", "a b 0"})
     EXPECT_THROW(sizes(wrong, {2, 3, 4}), Error) << wrong;
 }
 

@@ -122,6 +122,10 @@ class Resolver {
     int64_t known = 1;
     const Pattern::Item* open = nullptr;
     for (const Pattern::Item& item : group.items) {
+      if (item.axis == Pattern::number) {  // where sizes alone are asked for
+        known = saturating_mul(known, item.size);
+        continue;
+      }
       if (axis(item).extent != unknown) {
         known = saturating_mul(known, axis(item).extent);
         continue;
@@ -141,6 +145,7 @@ class Resolver {
               GroupText{pattern_, group}, " makes ", known);
     int64_t scale = 1;
     for (auto item = group.items.rbegin(); item != group.items.rend(); ++item) {
+      if (item->axis == Pattern::number) continue;
       axis(*item).dim = dim;
       axis(*item).scale = scale;
       scale = saturating_mul(scale, axis(*item).extent);
