@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "converting.h"
 #include "doors/stream.h"
 #include "doors/torch.h"
 #include "errors.h"
@@ -72,15 +73,6 @@ Array along(const Array& numbers, const Array& dst, nb::handle axis, const char*
   return made;
 }
 
-void run_cast(infiniopHandle_t handle, InfiniopTensorDescriptor* y, InfiniopTensorDescriptor* x,
-              const Array& dst, const Array& src, void* stream) {
-  InfiniopDescriptor* made = nullptr;
-  check(infiniopCreateCastDescriptor(handle, &made, y, x));
-  const Owned<InfiniopDescriptor> desc(made, infiniopDestroyCastDescriptor);
-  const Unlocked unlocked(worth_unlocking(dst));
-  check(infiniopCast(made, nullptr, 0, dst.data, src.data, stream));
-}
-
 struct Factor {
   Array array;
   Owned<InfiniopTensorDescriptor> desc{nullptr, infiniopDestroyTensorDescriptor};
@@ -110,35 +102,65 @@ struct Wanted {
   bool saturate = false;
 };
 
-void convert_arrays(const Array& dst, const Array& src, const Wanted& wanted, Call& call) {
+// One conversion, before it runs.
+struct Prepared {
   Numbers to, from;
-  if (!numbers_of(dst.element, to)) fail_type("cannot convert to ", dst.element.name());
-  if (!numbers_of(src.element, from)) fail_type("cannot convert from ", src.element.name());
-  if (dst.device != src.device) fail_value("both arrays must lie on one device");
+  Owned<InfiniopHandle> handle{nullptr, infiniopDestroyHandle};
+  Owned<InfiniopTensorDescriptor> y, x;
+
+  static Prepared make(const Array& dst, const Array& src) {
+    Numbers to, from;
+    if (!numbers_of(dst.element, to)) fail_type("cannot convert to ", dst.element.name());
+    if (!numbers_of(src.element, from)) fail_type("cannot convert from ", src.element.name());
+    if (dst.device != src.device) fail_value("both arrays must lie on one device");
+    const CurrentDevice current(dst.device);
+    infiniopHandle_t handle = nullptr;
+    check(infiniopCreateHandle(&handle));
+    return {to,
+            from,
+            {handle, infiniopDestroyHandle},
+            describe(dst, to.dtype, "dst"),
+            describe(src, from.dtype, "src")};
+  }
+};
+
+void run_cast(const Prepared& all, const Array& dst, const Array& src, void* stream, Gil gil) {
+  InfiniopDescriptor* made = nullptr;
+  check(infiniopCreateCastDescriptor(all.handle.get(), &made, all.y.get(), all.x.get()));
+  const Owned<InfiniopDescriptor> desc(made, infiniopDestroyCastDescriptor);
+  const Unlocked unlocked(worth_unlocking(dst), gil);
+  check(infiniopCast(made, nullptr, 0, dst.data, src.data, stream));
+}
+
+void run_convert(const Prepared& all, const Array& dst, const Array& src, const Factor& scale,
+                 const Factor& shift, infiniopConvertOptions_t options, void* stream, Gil gil) {
+  const bool plain = !scale.desc && !shift.desc && options.scale == 1 && options.shift == 0;
+  if (plain && !(is_converted(all.to.dtype) && is_converted(all.from.dtype)))
+    return run_cast(all, dst, src, stream, gil);
+  if (all.from.e5m2) options.flags |= INFINIOP_CONVERT_X_E5M2;
+  if (all.to.e5m2) options.flags |= INFINIOP_CONVERT_Y_E5M2;
+  InfiniopDescriptor* made = nullptr;
+  check(infiniopCreateConvertDescriptor(all.handle.get(), &made, all.y.get(), all.x.get(),
+                                        scale.desc.get(), shift.desc.get(), &options));
+  const Owned<InfiniopDescriptor> desc(made, infiniopDestroyConvertDescriptor);
+  const Unlocked unlocked(worth_unlocking(dst), gil);
+  check(infiniopConvert(made, nullptr, 0, dst.data, src.data, scale.data(), shift.data(), stream));
+}
+
+infiniopConvertOptions_t options_of(const Conversion& conversion) {
+  return {sizeof(infiniopConvertOptions_t),
+          conversion.saturate ? uint32_t{INFINIOP_CONVERT_SATURATE} : 0, conversion.scale,
+          conversion.shift};
+}
+
+void convert_arrays(const Array& dst, const Array& src, const Wanted& wanted, Call& call) {
+  const Prepared all = Prepared::make(dst, src);
   if (infinicore::context::isGraphRecording())
     fail(INFINI_STATUS_NOT_IMPLEMENTED, "conversions cannot be recorded");
-  const CurrentDevice current(dst.device);
-  infiniopHandle_t made = nullptr;
-  check(infiniopCreateHandle(&made));
-  const Owned<InfiniopHandle> handle(made, infiniopDestroyHandle);
-  const auto y = describe(dst, to.dtype, "dst"), x = describe(src, from.dtype, "src");
-  infiniopConvertOptions_t options{sizeof options, 0, 1, 0};
-  if (wanted.saturate) options.flags |= INFINIOP_CONVERT_SATURATE;
-  if (from.e5m2) options.flags |= INFINIOP_CONVERT_X_E5M2;
-  if (to.e5m2) options.flags |= INFINIOP_CONVERT_Y_E5M2;
+  infiniopConvertOptions_t options = options_of({1, 0, wanted.saturate});
   const Factor scale = factor_of(wanted.scale, wanted.axis, dst, options.scale, "scale", call),
                shift = factor_of(wanted.shift, wanted.axis, dst, options.shift, "shift", call);
-  void* const stream = stream_for(call, dst.device);
-  const bool plain = !scale.desc && !shift.desc && options.scale == 1 && options.shift == 0;
-  if (plain && !(is_converted(to.dtype) && is_converted(from.dtype)))
-    return run_cast(made, y.get(), x.get(), dst, src, stream);
-  InfiniopDescriptor* convert = nullptr;
-  check(infiniopCreateConvertDescriptor(made, &convert, y.get(), x.get(), scale.desc.get(),
-                                        shift.desc.get(), &options));
-  const Owned<InfiniopDescriptor> desc(convert, infiniopDestroyConvertDescriptor);
-  const Unlocked unlocked(worth_unlocking(dst));
-  check(
-      infiniopConvert(convert, nullptr, 0, dst.data, src.data, scale.data(), shift.data(), stream));
+  run_convert(all, dst, src, scale, shift, options, stream_for(call, dst.device), Gil::held);
 }
 
 nb::object convert_into(nb::object out, nb::handle x, nb::handle scale, nb::handle shift,
@@ -152,6 +174,11 @@ nb::object convert_into(nb::object out, nb::handle x, nb::handle scale, nb::hand
 }
 
 }  // namespace
+
+void run_conversion(const Array& dst, const Array& src, const Conversion& conversion, void* stream,
+                    Gil gil) {
+  run_convert(Prepared::make(dst, src), dst, src, {}, {}, options_of(conversion), stream, gil);
+}
 
 void copy_converted(const Array& dst, const Array& src, const Call& call) {
   Call mine = call;

@@ -1,8 +1,11 @@
 // Results: new arrays of the framework that an argument came from.
 #include "fresh.h"
 
+#include <atomic>
+
 #include "convert.h"
 #include "doors/export.h"
+#include "doors/numpy_head.h"
 #include "errors.h"
 #include "gil.h"
 #include "names.h"
@@ -24,29 +27,41 @@ bool is_pooled(const Array& like, const int64_t* shape, int rank) {
   return bytes >= pooled_bytes && like.device == infinicore::Device::cpu();
 }
 
-// A function of a module, looked up once.
-nb::handle function(const char* module, const char* name) {
-  return nb::getattr(nb::module_::import_(module), name).release();
+// What follows is looked up once; or twice, by two threads: a lock around Python code could be waited for by the thread that
+// holds the GIL.
+nb::handle function(std::atomic<PyObject*>& known, const char* module, const char* name) {
+  if (known == nullptr) known = nb::getattr(nb::module_::import_(module), name).release().ptr();
+  return known.load();
 }
 
-nb::object call(nb::handle callable, nb::handle first, nb::handle second) {
-  PyObject* arguments[] = {first.ptr(), second.ptr()};
-  nb::object made = nb::steal(PyObject_Vectorcall(callable.ptr(), arguments, 2, nullptr));
-  if (!made) nb::raise_python_error();
-  return made;
+bool jax_is_on_cpu() {
+  static std::atomic<int> known = -1;
+  if (known < 0)
+    known = nb::cast<std::string>(nb::module_::import_("jax").attr("default_backend")()) == "cpu";
+  return known == 1;
+}
+
+// Whether jax.numpy.asarray brings small arrays of NumPy's to where `like` is, with their dtype: that takes half of what DLPack
+// takes there, but goes to JAX's default device, and without jax_enable_x64 makes 8-byte numbers shorter.
+bool goes_by_numpy(const Array& like, const int64_t* shape, int rank) {
+  constexpr int64_t small_bytes = 1 << 16;
+  if (like.framework->family != Family::jax || like.device != infinicore::Device::cpu() ||
+      like.itemsize > 4)
+    return false;
+  int64_t bytes = like.itemsize;
+  for (int i = 0; i < rank; ++i)
+    if (__builtin_mul_overflow(bytes, shape[i], &bytes)) return false;
+  return bytes <= small_bytes && jax_is_on_cpu();
 }
 
 nb::object empty_numpy(const Array& like, const int64_t* shape, int rank) {
-  static PyObject* const attribute = PyUnicode_InternFromString("dtype");
-  static const nb::handle empty = function("numpy", "empty"),
-                          ndarray = function("numpy", "ndarray");
-  const nb::object dtype = nb::steal(PyObject_GetAttr(like.object.ptr(), attribute));
-  const nb::tuple extents = to_tuple(shape, rank);
-  if (!is_pooled(like, shape, rank)) return call(empty, extents, dtype);
+  nb::object dtype = numpy_dtype(like);
+  if (!is_pooled(like, shape, rank)) return new_numpy(std::move(dtype), shape, rank);
   size_t bytes = static_cast<size_t>(like.itemsize);
   for (int i = 0; i < rank; ++i) bytes *= static_cast<size_t>(shape[i]);
   const PyTensor memory{Tensor::empty({bytes}, infinicore::DataType::U8, like.device)};
-  return ndarray(extents, dtype, nb::cast(memory));
+  static std::atomic<PyObject*> ndarray = nullptr;
+  return function(ndarray, "numpy", "ndarray")(to_tuple(shape, rank), dtype, nb::cast(memory));
 }
 
 nb::object empty_cupy(const Array& like, const nb::tuple& shape) {
@@ -105,7 +120,7 @@ nb::object empty_own(const Array& like, const int64_t* shape, int rank) {
 Fresh make_fresh(const Array& like, const int64_t* shape, int rank, Call& call) {
   const Framework& framework = *like.framework;
   nb::object made;
-  if (framework.family == Family::numpy)
+  if (framework.family == Family::numpy || goes_by_numpy(like, shape, rank))
     made = empty_numpy(like, shape, rank);
   else if (framework.family == Family::torch)
     made = framework.api ? empty_by_exchange(like, shape, rank)
@@ -120,7 +135,9 @@ Fresh make_fresh(const Array& like, const int64_t* shape, int rank, Call& call) 
 
 nb::object Fresh::take() {
   if (wanted->family != Family::jax) return object;
-  return nb::module_::import_("jax.dlpack").attr("from_dlpack")(object);
+  static std::atomic<PyObject*> asarray = nullptr, from_dlpack = nullptr;
+  return array.own ? function(from_dlpack, "jax.dlpack", "from_dlpack")(object)
+                   : function(asarray, "jax.numpy", "asarray")(object);
 }
 
 }  // namespace infini::python

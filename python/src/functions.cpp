@@ -28,6 +28,11 @@ bool is_aligned(const Array& array) {
   return reinterpret_cast<uintptr_t>(array.data) % static_cast<uintptr_t>(array.itemsize) == 0;
 }
 
+void require_dims(const Array& array, const char* name) {
+  if (array.rank == 0)
+    fail(INFINI_STATUS_BAD_TENSOR_SHAPE, name, " is a scalar; matmul needs at least 1 dim");
+}
+
 // The array with its dims in another order.
 void reorder(Array& array, const Shape& order) {
   if (order.size() != static_cast<size_t>(array.rank))
@@ -121,28 +126,31 @@ struct Product {
   Tensor a, b;
   bool row, column;
 
-  // Whether the dims fit is checked by the library, which names them.
-  std::vector<int64_t> shape() const {
-    const Shape &left = a->shape(), &right = b->shape();
-    const size_t batches = std::max(left.size(), right.size()) - 2;
-    const auto extent = [&](const Shape& side, size_t i) {
-      const size_t missing = batches + 2 - side.size();
-      return i < missing ? 1 : side[i - missing];
-    };
-    std::vector<int64_t> shape;
-    for (size_t i = 0; i < batches; ++i) {
-      const size_t l = extent(left, i), r = extent(right, i);
-      shape.push_back(static_cast<int64_t>(l == 1 ? r : l));
-    }
-    if (!row) shape.push_back(static_cast<int64_t>(left[left.size() - 2]));
-    if (!column) shape.push_back(static_cast<int64_t>(right.back()));
-    return shape;
-  }
   // The result's tensor with the dims that it lacks.
   Tensor widened(Tensor c) const {
     if (row) c = c->unsqueeze(c->ndim() - (column ? 0 : 1));
     if (column) c = c->unsqueeze(c->ndim());
     return c;
+  }
+};
+
+// What a product of the two has; whether the dims fit is checked by the library, which names them.
+struct ProductShape {
+  int64_t extents[max_rank];
+  int rank = 0;
+
+  ProductShape(const Array& a, const Array& b) {
+    const int left = std::max(a.rank - 2, 0), right = std::max(b.rank - 2, 0);
+    const int batches = std::max(left, right);
+    const auto extent = [&](const Array& side, int own, int i) {
+      return i < batches - own ? 1 : side.shape[i - (batches - own)];
+    };
+    for (int i = 0; i < batches; ++i) {
+      const int64_t l = extent(a, left, i);
+      extents[rank++] = l == 1 ? extent(b, right, i) : l;
+    }
+    if (a.rank > 1) extents[rank++] = a.shape[a.rank - 2];
+    if (b.rank > 1) extents[rank++] = b.shape[b.rank - 1];
   }
 };
 
@@ -166,11 +174,10 @@ bool is_plain(const Array& dst, const Array& src, const Call& call) {
          (!call.has_own || dst.device == infinicore::Device::cpu());
 }
 
-// Two matrices, most often.
 bool try_prepared(const Array& c, const Array& a, const Array& b, double alpha, double beta,
                   const Call& call) {
-  return c.rank == 2 && a.rank == 2 && b.rank == 2 && is_plain(c, a, call) &&
-         is_plain(c, b, call) && is_aligned(a) && is_aligned(b) &&
+  return a.rank > 0 && b.rank > 0 && is_plain(c, a, call) && is_plain(c, b, call) &&
+         is_aligned(a) && is_aligned(b) &&
          run_prepared_gemm(c, a, b, alpha, beta, stream_for(call, c.device));
 }
 
@@ -188,21 +195,14 @@ nb::object matmul_into(const Array& a, const Array& b, nb::object out, double al
 }
 
 nb::object matmul_fresh(const Array& a, const Array& b, double alpha, Call& call) {
-  if (a.rank == 2 && b.rank == 2 && a.shape[1] == b.shape[0]) {
-    const int64_t shape[] = {a.shape[0], b.shape[1]};
-    Fresh made = make_fresh(a, shape, 2, call);
-    if (try_prepared(made.array, a, b, alpha, 0, call)) return made.take();
-    const StreamScope scope(call);
-    note_recorded(call);
-    run_product(product_of(a, b, hold()), made.array, alpha, 0);
-    return made.take();
-  }
+  require_dims(a, "a");
+  require_dims(b, "b");
+  const ProductShape shape(a, b);
+  Fresh made = make_fresh(a, shape.extents, shape.rank, call);
+  if (try_prepared(made.array, a, b, alpha, 0, call)) return made.take();
   const StreamScope scope(call);
   note_recorded(call);
-  const Product product = product_of(a, b, hold());
-  const std::vector<int64_t> shape = product.shape();
-  Fresh made = make_fresh(a, shape.data(), static_cast<int>(shape.size()), call);
-  run_product(product, made.array, alpha, 0);
+  run_product(product_of(a, b, hold()), made.array, alpha, 0);
   return made.take();
 }
 
@@ -218,8 +218,7 @@ void require_shape(const Array& out, const int64_t* shape, int rank) {
 }
 
 Tensor operand(const Array& array, const char* name, Hold hold) {
-  if (array.rank == 0)
-    fail(INFINI_STATUS_BAD_TENSOR_SHAPE, name, " is a scalar; matmul needs at least 1 dim");
+  require_dims(array, name);
   return packed(array, name, hold);
 }
 

@@ -19,10 +19,14 @@ auto unless_exiting(Take take) {
   }
 }
 
+// Whether the calling thread holds the GIL: Python's do, others' do not.
+enum class Gil { held, none };
+
 // Without the GIL for as long as it lives, if that is wanted.
 class Unlocked {
  public:
-  explicit Unlocked(bool wanted) : state_(wanted ? PyEval_SaveThread() : nullptr) {}
+  explicit Unlocked(bool wanted, Gil gil = Gil::held)
+      : state_(wanted && gil == Gil::held ? PyEval_SaveThread() : nullptr) {}
   ~Unlocked() {
     if (state_) unless_exiting([&] { PyEval_RestoreThread(state_); });
   }

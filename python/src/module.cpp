@@ -5,8 +5,10 @@
 #include "functions.h"
 #include "graph.h"
 #include "names.h"
+#include "pattern_meaning.h"
 #include "reshard.h"
 #include "tensor.h"
+#include "xla/handlers.h"
 
 namespace infini::python {
 namespace {
@@ -89,9 +91,11 @@ NB_MODULE(bindings, module) {
   bind_converting(module);
   bind_files(module);
   bind_patterns(module);
+  bind_pattern_meaning(module);
   bind_reshard(module);
   bind_operators(module);
   bind_graph(module);
+  bind_xla(module);
   bind_devices(module);
 }
 

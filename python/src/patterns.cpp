@@ -10,106 +10,12 @@
 #include "functions.h"
 #include "graph.h"
 #include "names.h"
+#include "pattern_meaning.h"
 
 namespace infini::python {
 namespace {
 
 using infinicore::Shape;
-
-std::string_view text_of(nb::handle pattern) {
-  if (!PyUnicode_Check(pattern.ptr()))
-    fail_type("pattern is a ", class_name(pattern), "; expected a string");
-  Py_ssize_t size = 0;
-  const char* text = PyUnicode_AsUTF8AndSize(pattern.ptr(), &size);
-  if (text == nullptr) {
-    PyErr_Clear();
-    fail_value("pattern is no text: it has half a character");
-  }
-  return {text, static_cast<size_t>(size)};
-}
-
-// What a pattern was asked for: the text, x's shape and the given sizes, as plain bytes and numbers.
-struct Question {
-  std::string_view text;
-  int rank;
-  const int64_t* shape;
-  infinicore::AxisSize sizes[max_rank];  // names belong to the call's keywords
-  size_t count = 0;
-  nb::object out;
-
-  void take(nb::handle name, nb::handle value) {
-    Py_ssize_t length = 0;
-    const char* const letters = PyUnicode_AsUTF8AndSize(name.ptr(), &length);
-    if (letters == nullptr) nb::raise_python_error();
-    const std::string_view axis(letters, static_cast<size_t>(length));
-    if (axis == "out" && (value.is_none() || !infinicore::pattern_has(text, axis))) {
-      out = nb::borrow(value);
-      return;
-    }
-    if (count == max_rank) fail_value("more than ", max_rank, " sizes are given");
-    sizes[count++] = {axis, size_of(axis, value)};
-  }
-  uint64_t hash() const {
-    uint64_t mixed = std::hash<std::string_view>()(text);
-    const auto mix = [&](uint64_t word) { mixed = (mixed ^ word) * 0xff51afd7ed558ccdu; };
-    for (int i = 0; i < rank; ++i) mix(static_cast<uint64_t>(shape[i]));
-    for (size_t i = 0; i < count; ++i) mix(sizes[i].size);
-    return mixed ^ mixed >> 32;
-  }
-
- private:
-  static size_t size_of(std::string_view axis, nb::handle value) {
-    const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
-    const long long size = number ? PyLong_AsLongLong(number.ptr()) : -1;
-    PyErr_Clear();
-    if (size < 0)
-      fail_value(axis, " is ", nb::cast<std::string>(nb::repr(value)), "; expected a size");
-    return static_cast<size_t>(size);
-  }
-};
-
-struct Answer {
-  uint64_t hash = 0;
-  std::string text;
-  std::vector<int64_t> shape;
-  std::vector<std::pair<std::string, size_t>> sizes;
-  infinicore::PatternWalk walk;
-  std::vector<int64_t> result;
-
-  bool is_for(const Question& question, uint64_t other) const {
-    if (hash != other || text != question.text || sizes.size() != question.count ||
-        shape.size() != static_cast<size_t>(question.rank) ||
-        std::memcmp(shape.data(), question.shape, shape.size() * sizeof shape[0]) != 0)
-      return false;
-    for (size_t i = 0; i < sizes.size(); ++i)
-      if (sizes[i].first != question.sizes[i].name || sizes[i].second != question.sizes[i].size)
-        return false;
-    return true;
-  }
-};
-
-Answer answer(const Question& question, uint64_t hash) {
-  Answer made;
-  made.hash = hash;
-  made.text = question.text;
-  made.shape.assign(question.shape, question.shape + question.rank);
-  std::vector<infinicore::AxisSize> given(question.sizes, question.sizes + question.count);
-  for (const auto& [name, size] : given) made.sizes.emplace_back(name, size);
-  made.walk =
-      infinicore::walk_pattern(question.text, {made.shape.begin(), made.shape.end()}, given);
-  made.result.assign(made.walk.shape.begin(), made.walk.shape.end());
-  return made;
-}
-
-// Of the calling thread; good until its next question.
-const Answer& ask(const Question& question) {
-  static constexpr size_t slots = 256;
-  thread_local std::unique_ptr<Answer[]> known = std::make_unique<Answer[]>(slots);
-  const uint64_t hash = question.hash();
-  Answer& slot = known[hash % slots];
-  if (!slot.is_for(question, hash)) slot = answer(question, hash);
-  return slot;
-}
 
 // One loop along an array: its extent, and the bytes of one step.
 struct Loop {
@@ -300,12 +206,17 @@ nb::tuple pack(nb::handle list, int before, int after) {
   return nb::make_tuple(result.take(), packed_shapes);
 }
 
-nb::dict sizes_by_name(nb::handle x, nb::handle pattern) {
+// What has a shape need not have elements: fake tensors, those that require a gradient.
+Shape shape_of(nb::handle x) {
+  if (nb::hasattr(x, "shape")) return parse_shape(x.attr("shape"));
   Call call;
   const Array array = read_array(x, "x", call);
+  return {array.shape, array.shape + array.rank};
+}
+
+nb::dict sizes_by_name(nb::handle x, nb::handle pattern) {
   nb::dict sizes;
-  for (const auto& [name, size] :
-       infinicore::parse_shape(text_of(pattern), {array.shape, array.shape + array.rank}))
+  for (const auto& [name, size] : infinicore::parse_shape(text_of(pattern), shape_of(x)))
     sizes[name.c_str()] = size;
   return sizes;
 }
@@ -333,18 +244,6 @@ nb::object einsum(nb::handle first, nb::handle second, nb::handle third, nb::obj
   return result.take();
 }
 
-// The shape that a pattern makes of another one.
-nb::tuple pattern_shape(nb::handle pattern, nb::handle shape, const nb::dict& sizes) {
-  const std::vector<int64_t> extents = parse_numbers(shape, "shape");
-  Question question{text_of(pattern), static_cast<int>(extents.size()), extents.data(), {}, 0, {}};
-  for (const auto& [name, value] : sizes) question.take(name, value);
-  const std::vector<infinicore::AxisSize> given(question.sizes, question.sizes + question.count);
-  const auto walk =
-      infinicore::walk_pattern(question.text, Shape(extents.begin(), extents.end()), given);
-  const std::vector<int64_t> made(walk.shape.begin(), walk.shape.end());
-  return to_tuple(made.data(), static_cast<int>(made.size()));
-}
-
 }  // namespace
 
 void bind_patterns(nb::module_& module) {
@@ -358,8 +257,6 @@ void bind_patterns(nb::module_& module) {
              "one array with a first dim. With `out`, an array of the result's shape and any "
              "strides, the elements go there, and\nit is returned; in a pattern with an axis "
              "called out, out is the size of that axis.");
-  module.def("_pattern_shape", &pattern_shape, "pattern"_a, "shape"_a, "sizes"_a,
-             "For infini.torch and infini.jax: the shape of rearrange's result.");
   module.def("_pack", &pack, "arrays"_a, "before"_a, "after"_a,
              "For pack: the packed array and the packed shapes.");
   module.def("parse_shape", &sizes_by_name, "x"_a.none(), "pattern"_a,

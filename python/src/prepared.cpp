@@ -93,42 +93,99 @@ struct Copy {
 // turn.
 constexpr size_t small_workspace = 1 << 16;
 
+// A product of matrices, or of one batch of them, from what may have any number of batch dims.
+struct Sides {
+  Tensor c, a, b;
+};
+
+// Vectors as matrices of one row or column, which the result lacks.
+Sides as_matrices(Tensor c, Tensor a, Tensor b) {
+  const bool row = a->ndim() == 1, column = b->ndim() == 1;
+  if (row) {
+    a = a->unsqueeze(0);
+    c = c->unsqueeze(c->ndim() - (column ? 0 : 1));
+  }
+  if (column) {
+    b = b->unsqueeze(1);
+    c = c->unsqueeze(c->ndim());
+  }
+  return {c, a, b};
+}
+
+using infinicore::Shape;
+
+Shape batch_of(const Tensor& tensor) {
+  return {tensor->shape().begin(), tensor->shape().end() - 2};
+}
+
+size_t count_of(const Shape& shape) {
+  size_t count = 1;
+  for (const size_t extent : shape) count *= extent;
+  return count;
+}
+
+// The tensor with its batch dims as one, or with those of it that are rows, too.
+Tensor folded(const Tensor& tensor, bool into_rows) {
+  const size_t rows = tensor->size(tensor->ndim() - 2), columns = tensor->size(tensor->ndim() - 1),
+               batch = count_of(batch_of(tensor));
+  return into_rows ? tensor->view({batch * rows, columns}) : tensor->view({batch, rows, columns});
+}
+
+// Throws where no strides say it.
+Sides folded(const Sides& sides) {
+  const Shape batch = batch_of(sides.c), left = batch_of(sides.a), right = batch_of(sides.b);
+  const size_t count = count_of(batch);
+  const auto fits = [&](const Shape& own) {
+    return own == batch || (count_of(own) == 1 && own.size() <= batch.size());
+  };
+  if (!fits(left) || !fits(right) || (left != batch && right != batch))
+    fail_value("batch dims that are not those of both, or of one");
+  if (count > 1 && left == batch && right != batch) try {  // more rows
+      return {folded(sides.c, true), folded(sides.a, true), folded(sides.b, true)};
+    } catch (const infinicore::Error&) {  // the rows of two matrices do not lie evenly
+    }
+  if (count == 1) return {folded(sides.c, true), folded(sides.a, true), folded(sides.b, true)};
+  return {folded(sides.c, false), folded(sides.a, false), folded(sides.b, false)};
+}
+
 struct Gemm {
   std::shared_ptr<InfiniopDescriptor> descriptor;  // null: the long way
   size_t workspace = 0;
 
-  static Gemm make(const Array& c, const Array& a, const Array& b) {
-    if (!can_convert(c) || !can_convert(a) || !can_convert(b)) return {};
-    const Tensor z = to_tensor(c, Hold::caller), x = to_tensor(a, Hold::caller),
-                 y = to_tensor(b, Hold::caller);
+  static Gemm make(const Array& c, const Array& a, const Array& b) try {
+    if (!can_convert(c) || !can_convert(a) || !can_convert(b) || c.is_empty()) return {};
+    const Sides sides = folded(as_matrices(to_tensor(c, Hold::caller), to_tensor(a, Hold::caller),
+                                           to_tensor(b, Hold::caller)));
     const CurrentDevice current(c.device);
     infiniopGemmDescriptor_t made = nullptr;
-    if (infiniopCreateGemmDescriptor(context::getInfiniopHandle(), &made, z->desc(), x->desc(),
-                                     y->desc()) != INFINI_STATUS_SUCCESS)
+    if (infiniopCreateGemmDescriptor(context::getInfiniopHandle(), &made, sides.c->desc(),
+                                     sides.a->desc(), sides.b->desc()) != INFINI_STATUS_SUCCESS)
       return {};
     Gemm gemm{{made, [](auto* old) { infiniopDestroyGemmDescriptor(old); }}};
     require_success(infiniopGetGemmWorkspaceSize(made, &gemm.workspace));
     const size_t most = c.device == infinicore::Device::cpu() ? small_workspace : 0;
     return gemm.workspace <= most ? gemm : Gemm{};
+  } catch (const infinicore::Error&) {
+    return {};
   }
 };
 
 }  // namespace
 
-void run_prepared_copy(const Array& dst, const Array& src, void* stream) {
+void run_prepared_copy(const Array& dst, const Array& src, void* stream, Gil gil) {
   thread_local Cache<Copy> copies;
   const Copy& copy = copies.get(Key({&dst, &src}), [&] { return Copy::make(dst, src); });
-  const Unlocked unlocked(worth_unlocking(dst));
+  const Unlocked unlocked(worth_unlocking(dst), gil);
   require_success(infiniopRearrange(copy.descriptor.get(), dst.data, src.data, stream));
 }
 
 bool run_prepared_gemm(const Array& c, const Array& a, const Array& b, double alpha, double beta,
-                       void* stream) {
+                       void* stream, Gil gil) {
   thread_local Cache<Gemm> products;
   const Gemm& gemm = products.get(Key({&c, &a, &b}), [&] { return Gemm::make(c, a, b); });
   if (!gemm.descriptor) return false;
   alignas(64) thread_local std::byte workspace[small_workspace];
-  const Unlocked unlocked(worth_unlocking(c, a.shape[1]));
+  const Unlocked unlocked(worth_unlocking(c, a.shape[a.rank - 1]), gil);
   const infiniopGemmScales_t scales{sizeof scales, alpha, beta};
   require_success(infiniopGemmWithScales(gemm.descriptor.get(), workspace, gemm.workspace, c.data,
                                          a.data, b.data, &scales, stream));

@@ -3,16 +3,17 @@
 #pragma once
 
 #include "doors/array.h"
+#include "gil.h"
 
 namespace infini::python {
 
 // Copies src to dst, both on one device, src broadcast to dst; the elements are equal in kind.
-void run_prepared_copy(const Array& dst, const Array& src, void* stream);
+void run_prepared_copy(const Array& dst, const Array& src, void* stream, Gil gil = Gil::held);
 
-// c = alpha·a·b + beta·c for matrices on one device. False, and nothing done, where it is not as
-// simple as that: a larger workspace is needed, or something does not fit, which the long way then
-// says.
+// c = alpha·a·b + beta·c on one device, with shapes as NumPy's matmul has them. False, and nothing
+// done, where it is not as simple as one product of matrices or of one batch of them, a larger
+// workspace is needed, or something does not fit, which the long way then says.
 bool run_prepared_gemm(const Array& c, const Array& a, const Array& b, double alpha, double beta,
-                       void* stream);
+                       void* stream, Gil gil = Gil::held);
 
 }  // namespace infini::python

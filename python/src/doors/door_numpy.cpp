@@ -8,6 +8,7 @@
 #include "doors.h"
 #include "errors.h"
 #include "names.h"
+#include "numpy_head.h"
 
 namespace infini::python {
 namespace {
@@ -91,6 +92,7 @@ void take_memory(Array& array, nb::handle data, nb::handle offset, const char* n
 }  // namespace
 
 void read_array_struct(Array& array, const char* name) {
+  if (array.framework->is_ndarray && read_numpy_head(array)) return;
   static PyObject* const attribute = PyUnicode_InternFromString("__array_struct__");
   const nb::object capsule = nb::steal(PyObject_GetAttr(array.object.ptr(), attribute));
   const auto* face =
@@ -110,6 +112,7 @@ void read_array_struct(Array& array, const char* name) {
   }
   name_element(array, face->kind, name);
   if (array.itemsize == 0) fail_type(name, " has elements of 0 bytes");
+  if (array.framework->is_ndarray) learn_numpy_head(array);
 }
 
 void read_array_interface(Array& array, const char* name) {

@@ -1,4 +1,5 @@
 // What an array type is: whose family, and which door is the cheapest.
+#include <mutex>
 #include <unordered_map>
 
 #include "array.h"
@@ -66,17 +67,31 @@ Framework examine(nb::handle object, const char* name) {
             ", not an array: it has neither DLPack nor the buffer protocol");
 }
 
+// Outlives the interpreter. Types stay known, and therefore alive.
+auto& known() {
+  static auto& types = *new std::unordered_map<PyObject*, std::unique_ptr<Framework>>;
+  return types;
+}
+std::mutex learning;  // held while no Python runs
+
+const Framework* find(PyObject* type) {
+  const std::lock_guard lock(learning);
+  const auto found = known().find(type);
+  return found == known().end() ? nullptr : found->second.get();
+}
+
 }  // namespace
 
 const Framework& framework_of(nb::handle object, const char* name) {
-  // Outlives the interpreter. Types stay known, and therefore alive.
-  static auto& known = *new std::unordered_map<PyObject*, std::unique_ptr<Framework>>;
-  static const Framework* last = nullptr;
+  thread_local const Framework* last = nullptr;
   if (last && last->type.is(object.type())) return *last;
-  const auto found = known.find(object.type().ptr());
-  if (found != known.end()) return *(last = found->second.get());
+  PyObject* const type = object.type().ptr();
+  if (const Framework* found = find(type)) return *(last = found);
   auto made = std::make_unique<Framework>(examine(object, name));
-  return *(last = (known[object.type().ptr()] = std::move(made)).get());
+  const std::lock_guard lock(learning);
+  auto& entry = known()[type];  // another thread may have been faster
+  if (!entry) entry = std::move(made);
+  return *(last = entry.get());
 }
 
 bool is_array(nb::handle object) try {

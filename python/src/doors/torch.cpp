@@ -1,6 +1,8 @@
 // PyTorch's tensors: what is refused, how their storage is kept, who is told of writes.
 #include "torch.h"
 
+#include <atomic>
+#include <mutex>
 #include <unordered_map>
 
 #include "errors.h"
@@ -46,6 +48,8 @@ auto& known_memory() {  // outlives the interpreter
       *new std::unordered_map<const infinicore::Memory*, std::shared_ptr<TorchMemory>>;
   return known;
 }
+std::mutex knowing;  // of that; held while no Python runs
+std::atomic<size_t> known_count = 0;
 
 // Takes any number of tensors. PyTorch's own costs half of what its public name does; older ones take a single tensor, and
 // those before 2.1 there are none of.
@@ -108,14 +112,25 @@ void TorchMemory::require_there() const {
 }
 
 void remember(const infinicore::Memory* memory, std::shared_ptr<TorchMemory> torch) {
-  known_memory()[memory] = std::move(torch);
+  const std::lock_guard lock(knowing);
+  std::swap(known_memory()[memory], torch);
+  known_count = known_memory().size();
 }
 
-void forget(const infinicore::Memory* memory) { known_memory().erase(memory); }
+void forget(const infinicore::Memory* memory) {
+  std::shared_ptr<TorchMemory> last;  // may run Python when it goes
+  const std::lock_guard lock(knowing);
+  const auto found = known_memory().find(memory);
+  if (found == known_memory().end()) return;
+  last = std::move(found->second);
+  known_memory().erase(found);
+  known_count = known_memory().size();
+}
 
 std::shared_ptr<TorchMemory> torch_memory_of(const infinicore::Tensor& tensor) {
+  if (known_count == 0) return nullptr;
+  const std::lock_guard lock(knowing);
   const auto& known = known_memory();
-  if (known.empty()) return nullptr;
   const auto found = known.find(tensor->memory().get());
   return found == known.end() ? nullptr : found->second;
 }
