@@ -6,7 +6,8 @@
 Called on plain tensors that need no gradient they are infini's own functions, at their cost."""
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Optional
 
 import torch
 
@@ -14,7 +15,7 @@ from . import _core
 from ._axes import inverse, spread
 from ._convert import convert as _convert_arrays
 
-__all__ = ["contiguous", "convert", "copy_", "matmul", "permute", "rearrange"]
+__all__ = ["contiguous", "convert", "copy_", "copy_pages_", "matmul", "permute", "rearrange", "repeat"]
 
 _op = torch.library.custom_op
 
@@ -176,6 +177,16 @@ def _(dst, src):
     return None
 
 
+@_op("infini::copy_pages_", mutates_args=("dst",))
+def _copy_pages_(dst: torch.Tensor, dst_ids: torch.Tensor, src: torch.Tensor, src_ids: Optional[torch.Tensor], pattern: str) -> None:
+    _core.copy_pages(dst.detach(), dst_ids, src.detach(), src_ids, pattern or None)
+
+
+@_copy_pages_.register_fake
+def _(dst, dst_ids, src, src_ids, pattern):
+    return None
+
+
 def permute(x: torch.Tensor, *dims: Any) -> torch.Tensor:
     """A contiguous copy of x with its dims in this order."""
     if _plain(x):
@@ -191,11 +202,18 @@ def contiguous(x: torch.Tensor) -> torch.Tensor:
     return x if x.is_contiguous() else _contiguous(x)
 
 
-def rearrange(x: torch.Tensor, pattern: str, **sizes: int) -> torch.Tensor:
-    """x's elements as the pattern orders them, in one copy. The gradient is the inverse copy, summed over what was repeated."""
+def rearrange(x: torch.Tensor | Sequence[torch.Tensor], pattern: str, **sizes: int) -> torch.Tensor:
+    """x's elements as the pattern orders them, in one copy. The gradient is the inverse copy, summed over what was repeated.
+
+    A list of tensors is one tensor with a first dim."""
+    if isinstance(x, (list, tuple)):
+        x = torch.stack(tuple(x))
     if _plain(x):
         return _core.rearrange(x, pattern, **sizes)
     return _rearrange(x, pattern, " ".join(sizes), list(sizes.values()))
+
+
+repeat = rearrange
 
 
 def matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -213,4 +231,15 @@ def convert(x: torch.Tensor, dtype: torch.dtype, *, scale: float = 1.0, shift: f
 def copy_(dst: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
     """dst[...] = src, converted where the dtypes differ; no gradient flows through dst."""
     _core.copy(dst, src) if _plain(dst, src) else _copy_(dst, src)
+    return dst
+
+
+def copy_pages_(
+    dst: torch.Tensor, dst_ids: torch.Tensor, src: torch.Tensor, src_ids: torch.Tensor | None = None, pattern: str | None = None
+) -> torch.Tensor:
+    """dst[dst_ids[i]] = src[src_ids[i]] for every page, as infini.copy_pages; no gradient flows through dst."""
+    if _plain(dst, src):
+        _core.copy_pages(dst, dst_ids, src, src_ids, pattern)
+    else:
+        _copy_pages_(dst, dst_ids, src, src_ids, pattern or "")
     return dst

@@ -12,6 +12,7 @@ CASES = [
     ("infini::rearrange", lambda x: (x, "a ... -> ... a r 2", "r", [3])),
     ("infini::matmul", lambda x: (x, x.detach().clone()[0].transpose(0, 1))),
     ("infini::convert", lambda x: (x, torch.float32, 0.5, 1.0, False)),
+    ("infini::convert", lambda x: (x, torch.bfloat16, 1.0, 0.0, True)),
 ]
 
 
@@ -28,6 +29,33 @@ def test_opcheck(name, arguments):
     torch.library.opcheck(op, arguments(sample()))
 
 
+def test_opcheck_copy_pages():
+    ids = torch.tensor([2, 0])
+    op = torch.ops.infini.copy_pages_.default
+    torch.library.opcheck(op, (torch.zeros(4, 2, 3), ids, torch.ones(2, 2, 3), None, ""))
+    torch.library.opcheck(op, (torch.zeros(4, 3, 2), ids, torch.ones(3, 2, 3), torch.tensor([1, 2]), "a b -> b a"))
+
+
+def test_pages_in_a_compiled_program():
+    def append(cache, ids, new):
+        it.copy_pages_(cache, ids, new * 2, pattern="a b -> b a")
+        return cache.sum()
+
+    new = torch.arange(12.0).reshape(2, 2, 3)
+    wanted = torch.zeros(4, 3, 2)
+    wanted[torch.tensor([3, 1])] = (new * 2).transpose(1, 2)
+    for function in (append, torch.compile(append, fullgraph=True, backend="aot_eager")):
+        cache = torch.zeros(4, 3, 2)
+        assert function(cache, torch.tensor([3, 1]), new) == wanted.sum() and torch.equal(cache, wanted)
+
+
+def test_repeat_and_lists():
+    x = sample()
+    assert torch.equal(it.repeat(x, "a b c -> a b c 2"), torch.stack([x, x], -1))
+    assert torch.equal(it.rearrange([x, x + 1], "n a b c -> a n b c"), torch.stack([x, x + 1], 1))
+    assert torch.autograd.gradcheck(lambda x: it.rearrange([x, x * 2], "n a b c -> c (n a b)"), x.requires_grad_())
+
+
 def test_opcheck_copy():
     torch.library.opcheck(torch.ops.infini.copy_.default, (torch.zeros(4, 3), torch.ones(3)))
 
@@ -38,6 +66,7 @@ def test_opcheck_copy():
     lambda x: it.rearrange(x, "a (b c) d -> (d c) a b", b=2),
     lambda x: it.rearrange(x, "a b c -> a r b c 2", r=3),
     lambda x: it.rearrange(x, "... c -> c (...)"),
+    lambda x: it.rearrange(x, "a ... -> (...) a 1 r", r=2),
     lambda x: it.matmul(x, x[0].transpose(0, 1)),
     lambda x: it.matmul(x, x[0, 0]),
     lambda x: it.matmul(x[0, 0], x.transpose(1, 2)),
