@@ -16,6 +16,10 @@ try:
     import torch
 except ImportError:
     torch = None
+try:
+    import jax
+except ImportError:
+    jax = None
 
 
 def seconds(call, repeat):
@@ -44,10 +48,14 @@ def show(title, times, unit, scale):
 def small():
     x, y = np.arange(6, dtype="f4").reshape(2, 3), np.zeros((2, 3), "f4")
     t = x.T
+    b, c, v = np.ones((4, 2, 3), "f4"), np.ones((4, 3, 2), "f4"), np.ones(3, "f4")
     rows = {
         "copy 2x3 f32": {"infini": lambda: infini.copy(y, x), "numpy": lambda: np.copyto(y, x)},
         "contiguous of a transposed 2x3 f32": {"infini": lambda: infini.contiguous(t), "numpy": lambda: np.ascontiguousarray(t)},
         "matmul 2x3 by 3x2 f32": {"infini": lambda: infini.matmul(x, t), "numpy": lambda: np.matmul(x, t)},
+        "matmul 4x2x3 by 4x3x2 f32": {"infini": lambda: infini.matmul(b, c), "numpy": lambda: np.matmul(b, c)},
+        "matmul 2x3 by 3 f32": {"infini": lambda: infini.matmul(x, v), "numpy": lambda: np.matmul(x, v)},
+        'rearrange 2x3 f32 by "a b -> b a"': {"infini": lambda: infini.rearrange(x, "a b -> b a")},
     }
     if torch:
         tx, ty = torch.from_numpy(x), torch.from_numpy(y)
@@ -57,8 +65,20 @@ def small():
             "contiguous of a transposed 2x3, PyTorch's": {"infini": lambda: infini.contiguous(tt), "torch ": lambda: tt.contiguous()},
             "matmul 2x3 by 3x2, PyTorch's": {"infini": lambda: infini.matmul(tx, tt), "torch ": lambda: torch.matmul(tx, tt)},
         }
+        import infini.torch as it
+
+        rows |= {"the same by infini.torch": {"infini": lambda: it.contiguous(tt), "direct": lambda: infini.contiguous(tt)}}
+    if jax:
+        import infini.jax as ij
+
+        jx = jax.numpy.asarray(x)
+        compiled = {"infini": jax.jit(lambda x: ij.permute(x, 1, 0)), "xla   ": jax.jit(lambda x: x.T)}
+        rows |= {
+            "permute 2x3, JAX's arrays": {"infini": lambda: infini.permute(jx, 1, 0), "jax   ": lambda: jax.numpy.transpose(jx, (1, 0))},
+            "the same in jax.jit": {name: (lambda call=call: call(jx)) for name, call in compiled.items()},
+        }
     for title, calls in rows.items():
-        show(title, race(calls, 5000, 15), "us", 1e6)
+        show(title, race(calls, 1000, 15), "us", 1e6)
 
 
 def large():
