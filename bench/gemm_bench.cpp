@@ -63,13 +63,13 @@ std::string verify(const harness::GemmProblem& problem) {
 void print_header(const GemmLimits& limits, infiniDtype_t dtype, size_t label_width) {
   std::printf("\n%s: at most %.4g GFLOP/s and %.4g GB/s here\n", dtype_name(dtype),
               limits.flops_per_second * 1e-9, limits.bytes_per_second * 1e-9);
-  std::printf("%-*s %-22s %8s %4s  %-10s %8s %5s  %s\n", static_cast<int>(label_width), "", "case",
+  std::printf("%-*s %-20s %8s %4s  %-10s %8s %5s  %s\n", static_cast<int>(label_width), "", "case",
               "GFLOP/s", "", "of limit", "peer", "ratio", "candidate");
 }
 
 void print_row(const GemmRow& row, const std::string& label) {
   std::printf("%s %s %8.1f %5s  %4.2f %-5s ", label.c_str(),
-              in_column(row.name, label.size(), 22).c_str(), row.flops / row.seconds * 1e-9,
+              in_column(row.name, label.size(), 20).c_str(), row.flops / row.seconds * 1e-9,
               spread_text(row.spread).c_str(), row.limit_seconds / row.seconds,
               row.byte_bound ? "bytes" : "flops");
   if (const PeerTime* best = row.best_peer())
@@ -150,6 +150,8 @@ void GemmBench::measure(const std::string& name, const std::string& text, const 
   row.byte_bound =
       memory > arithmetic && rotates;  // what stays in the caches is not bound by memory
   row.limit_seconds = row.byte_bound ? memory : arithmetic;
+  row.peak_flops_per_second = limits.flops_per_second;
+  row.peak_bytes_per_second = limits.bytes_per_second;
   before_printing();
   print_row(row, label);
   rows_.push_back(std::move(row));
@@ -180,6 +182,8 @@ std::string GemmBench::rows_json() const {
                        .add("spread", row.spread)
                        .add_json("peer_seconds", peers.text())
                        .add("of_limit", row.limit_seconds / row.seconds)
+                       .add("peak_gflops", row.peak_flops_per_second * 1e-9)
+                       .add("peak_gb_per_second", row.peak_bytes_per_second * 1e-9)
                        .add("verified", row.verified)
                        .text());
   }

@@ -24,6 +24,7 @@ struct GemmRow {
   const PeerTime* best_peer() const;  // null: no peer
   double spread = 0;         // of ours: how far a turn usually is from the median, as a part
   double limit_seconds = 0;  // the larger of the arithmetic and the memory time
+  double peak_flops_per_second = 0, peak_bytes_per_second = 0;  // what the machine could do
   bool byte_bound = false, verified = true;
 };
 

@@ -30,7 +30,7 @@ constexpr double worth_saying = 0.95;  // layouts that memory cannot move at nea
 }  // namespace
 
 std::string in_column(const std::string& name, size_t indent, size_t width) {
-  if (name.size() > width + 4) return name + "\n" + std::string(indent + 1 + width, ' ');
+  if (name.size() > width) return name + "\n" + std::string(indent + 1 + width, ' ');
   return name + std::string(width - std::min(width, name.size()), ' ');
 }
 
@@ -75,7 +75,7 @@ std::string Results::rows_json() const {
 }
 
 void print_rearrange_header(bool scaling, int label_width) {
-  std::printf("%-*s %-27s %8s %7s %7s %5s %4s  %s%s\n", label_width, "", "case", "MB", "GB/s",
+  std::printf("%-*s %-25s %8s %7s %7s %5s %4s  %s%s\n", label_width, "", "case", "MB", "GB/s",
               "copy", "ratio", "", scaling ? "times one thread: ours, copy  " : "", "candidate");
 }
 
@@ -84,7 +84,7 @@ void print_row(const Row& row, const std::string& label) {
   std::snprintf(text, sizeof text, " %8.2f %7.2f %7.2f %5.2f %5s  ",
                 static_cast<double>(row.bytes) * 1e-6, row.gb_per_second(),
                 row.limit_gb_per_second(), row.ratio, spread_text(row.spread).c_str());
-  std::string line = label + " " + in_column(row.name, label.size(), 27) + text;
+  std::string line = label + " " + in_column(row.name, label.size(), 25) + text;
   if (row.scaling > 0) {
     std::snprintf(note, sizeof note, "%16.2f %12.2f  ", row.scaling, row.limit_scaling);
     line += note;

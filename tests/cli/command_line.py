@@ -1,5 +1,6 @@
 """Runs the command line tool as a person would and looks at what it says and how it exits."""
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -192,6 +193,17 @@ def wide_mismatches(tool):
             yield f"{arguments[:2]}: a kernel is not told in words"
 
 
+def wide_measurements(tool):
+    """Rows of measurements, the longest kernel's name and two digits of cases among them."""
+    many = ["rearrange f32 48x48 perm=1,0"] * 10
+    for problems, kernel in ((many, {"INFINI_CPU_REARRANGE": "buffered"}), (["gemm f32 m=33 n=44 k=55"] * 10, {})):
+        result = subprocess.run([tool, "bench", *problems, "--milliseconds", "1"], text=True, capture_output=True, check=False,
+                                env={**os.environ, **kernel})
+        wide = [line for line in result.stdout.splitlines() if len(line) > 80]
+        if result.returncode != 0 or wide or "[10/10]" not in result.stdout:
+            yield f"bench: exit status {result.returncode} {result.stderr}, over 80 columns: {wide}"
+
+
 def report_mismatches(tool):
     """--json alone: nothing but JSON on standard output, and it says what it is of."""
     for arguments, key in ((["devices"], "devices"), (["plan", "rearrange f32 2x3 perm=1,0"], "plans"),
@@ -226,7 +238,7 @@ def main(tool, scratch, sanitizers):
     failures.append((["bench", "--json"], json_mismatch(tool, scratch)))
     failures += [(["help"], why) for why in help_mismatches(tool)]
     failures += [(["plan"], why) for why in huge_mismatches(tool)]
-    failures += [(["columns"], why) for why in wide_mismatches(tool)]
+    failures += [(["columns"], why) for why in (*wide_mismatches(tool), *wide_measurements(tool))]
     failures += [(["--json"], why) for why in report_mismatches(tool)]
     failures = [(arguments, why) for arguments, why in failures if why]
     for arguments, why in failures:

@@ -70,6 +70,9 @@ def main(tool):
         document = drawn(browser, page, scratch)
         for words, least in (("<svg", 6), ("<rect", 6), ("<circle", 10), ("<polyline", 3), ("Roofline", 1), ("Bandwidth over size", 1)):
             assert document.count(words) >= least, f"{document.count(words)} of {words}, expected {least}"
+        for points in re.findall(r'<polyline[^>]*points="([^"]*)"', document):
+            reach = [float(point.split(",")[0]) for point in points.split()]
+            assert max(reach) - min(reach) > 50, f"a roof that nobody sees: {points}"
         print(f"drawn by {browser}")
 
 
