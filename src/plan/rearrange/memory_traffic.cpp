@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "base/checked.h"
+
 namespace infini {
 namespace {
 
@@ -35,7 +37,7 @@ Runs runs_of(const RearrangePlan& plan, int64_t line, Step step_of) {
       runs.grain = std::gcd(runs.grain, step);
     } else {
       runs.dense &= step <= runs.span;
-      runs.span += step * (extent - 1);
+      runs.span = saturating_add(runs.span, saturating_mul(step, extent - 1));
     }
   }
   return runs;
@@ -43,7 +45,7 @@ Runs runs_of(const RearrangePlan& plan, int64_t line, Step step_of) {
 
 // The mean over the places where a run can begin.
 double touched_lines(const Runs& runs, int64_t line) {
-  const int64_t grains = (runs.span + runs.grain - 1) / runs.grain;
+  const int64_t grains = ceil_div(runs.span, runs.grain);
   return 1 + static_cast<double>((grains - 1) * runs.grain) / static_cast<double>(line);
 }
 

@@ -42,6 +42,16 @@ TEST(MemoryTraffic, CountsWholeLines) {
   }
 }
 
+// Sums that do not fit into 63 bits are estimates, not negative.
+TEST(MemoryTraffic, OfTheLargestTensors) {
+  for (const char* text : {"rearrange u8 9223372036854775807", "rearrange u64 1152921504606846975",
+                           "rearrange u8 3x3074457345618258602 perm=1,0"}) {
+    const MemoryTraffic traffic = memory_traffic(plan_of(text), 64);
+    EXPECT_GE(traffic.read, 0x1p62) << text;
+    EXPECT_GE(traffic.written, 0x1p62) << text;
+  }
+}
+
 TEST(MemoryTraffic, OfNothingIsNothing) {
   const MemoryTraffic traffic = memory_traffic(plan_of("rearrange f32 0x4"), 64);
   EXPECT_EQ(0, traffic.read);

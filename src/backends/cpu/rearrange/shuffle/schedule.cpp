@@ -202,7 +202,8 @@ int64_t choose_piece(const ShuffleSchedule& schedule, int threads, int64_t piece
 int64_t room_around(const ShuffleSchedule& schedule) {
   const int64_t room =
       round_up(schedule.program.reach_end - schedule.program.reach_begin, line_bytes);
-  return schedule.span.end - schedule.span.begin + line_bytes + 2 * room <= most_copied ? room : 0;
+  const int64_t around = saturating_add(line_bytes, saturating_mul(2, room));
+  return saturating_add(schedule.span.end - schedule.span.begin, around) <= most_copied ? room : 0;
 }
 
 // The bytes of src that some blocks of a row are made of.
