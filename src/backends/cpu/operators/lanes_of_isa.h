@@ -3,7 +3,6 @@
 // Native: vector_bytes, f32_from_f16(Half), f16_from_f32(Floats), words_from_halves(Half) and halves_from_words(Words).
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -46,7 +45,7 @@ void each(void* out, int64_t count, bool far, Body body, Sources... sources) {
   const auto before = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(out) % 64);
   if (far && before % Kind::bytes == 0 && count >= before / Kind::bytes + many) {
     for (const int64_t head = before / Kind::bytes; i < head;) {
-      const int64_t now = std::min(one, head - i);
+      const int64_t now = head - i < one ? head - i : one;
       kernel.part(i, now, sources...);
       i += now;
     }
