@@ -221,7 +221,8 @@ NAME DTYPE SHAPE [X=STRIDES] [X_shape=SHAPE] [X_dtype=DTYPE] [X_at=BYTES]
 
 constexpr const char* environment_help =
     R"(Read once, when the library is loaded; not at all in setuid programs. What is
-not understood is told by `infini devices` and `infini plan`.
+not understood is told by `infini devices`, and by `infini plan` of a problem
+that asks for it.
 
   INFINI_NUM_THREADS=N          CPU threads
   INFINI_BACKEND_PATH=DIR[:DIR] absolute folders in which modules are looked for
@@ -237,6 +238,9 @@ not understood is told by `infini devices` and `infini plan`.
   INFINI_ALLOW_TF32=1           f32 products on tensor cores in TF32
   INFINI_IO_URING=0             files are read by plain reads
   INFINI_READ_THROUGH=0         recorded graphs run every copy and read it
+  INFINI_TRANSFER=NAME          strided copies between host and device: runs,
+                                rows, mapped, span or pack
+  INFINI_CCL_TIMEOUT=SECONDS    how long a collective waits for other ranks
 )";
 
 std::string problems_help() {
