@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "backends/cpu/machine/machine.h"
+#include "backends/cpu/rearrange/runs/kernels.h"
 
 namespace infini::cpu {
 
@@ -47,6 +48,23 @@ double best_ns(Body body, int turns = 5) {
   }
   return best;
 }
+
+// Two tensors of an experiment.
+struct Room {
+  char* dst;
+  const char* src;
+};
+
+// `bytes` bytes, or words of them.
+inline Line line_of(char* dst, const char* src, int64_t count, bool streamed) {
+  Line line{};
+  line.dst = dst, line.src = src, line.count = line.length = count, line.repeat = 1;
+  line.streamed = streamed;
+  return line;
+}
+
+// What one unit of each rearrange kernel takes, by these kernels: measure_kernels.cpp.
+void measure_kernels(Machine& m, const Room& room);
 
 // The facts of arithmetic and of how products read: measure_products.cpp. `memory`: bytes that no cache holds.
 void measure_products(Machine& m, int64_t memory);

@@ -35,6 +35,8 @@ constexpr Fact table[] = {
     {"crowded_line_ns", "ns", &Machine::crowded_line_ns, nullptr},
     {"vector_ns", "ns", &Machine::vector_ns, nullptr},
     {"shuffle_ns", "ns", &Machine::shuffle_ns, nullptr},
+    {"exchange_ns", "ns", &Machine::exchange_ns, nullptr},
+    {"pick_ns", "ns", &Machine::pick_ns, nullptr},
     {"call_ns", "ns", &Machine::call_ns, nullptr},
     {"element_ns", "ns", &Machine::element_ns, nullptr},
     {"region_ns", "ns", &Machine::region_ns, nullptr},

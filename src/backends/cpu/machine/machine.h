@@ -32,7 +32,8 @@ struct Machine {
   Rate streamed_store, streamed_copy;
   // Of a streamed copy: so many places of a page or more apart in turns, each line asked for so many bytes before.
   double copy_places = 4, copy_ahead = 256;
-  // Nanoseconds of a line that is streamed to another page than the one before, and of a line of two side by side.
+  // Nanoseconds in which a thread transposes a line from rows pages apart to columns pages apart, past the caches: by single
+  // lines, and by two side by side.
   double far_line_ns = 4, far_pair_ns = 4;
   double store_pages =
       1024;  // that such stores may go to in turns before each takes a quarter longer
@@ -42,9 +43,10 @@ struct Machine {
   double prefetched_strip = 2048;
   // That a line in the last cache waits for its place in L1, where many lie whole pages apart and are moved in turns.
   double crowded_line_ns = 0.5;
-  // Of a vector of 64 bytes in L1: moving it, one shuffle of it. Of a call that moves a row or a panel. Of one element
-  // that is moved by itself.
-  double vector_ns = 0.6, shuffle_ns = 0.4, call_ns = 4, element_ns = 0.35;
+  // Of a vector of 64 bytes in L1: moving it; one load and shuffle of it; an exchange between two of them in registers; a
+  // window of a shuffle program. Of a call that moves a row or a panel. Of one element that is moved by itself.
+  double vector_ns = 0.6, shuffle_ns = 0.4, exchange_ns = 0.4 / 3, pick_ns = 0.32;
+  double call_ns = 4, element_ns = 0.35;
   double region_ns = 5000;  // to open a parallel region and close it again
   // Arithmetic of one core: cycles in a nanosecond, and bytes of vectors that it multiplies and adds in a cycle.
   double clock_ghz = 3, fma_bytes = 64;
@@ -71,7 +73,7 @@ INFINI_TOOL_EXPORT std::span<const Fact> facts();
 // (about a second); a file's name: what it holds. Found when first asked for.
 INFINI_TOOL_EXPORT const Machine& machine();
 
-// The profile of a name (ice_lake, sapphire_rapids, zen4, generic) as it is; of another one generic.
+// The profile of a name (ice_lake, sapphire_rapids, zen4, zen5, generic) as it is; of another one generic.
 Machine profile(const std::string& name);
 std::span<const char* const> profile_names();
 // Which of them fits this processor, with the sizes of its caches.

@@ -16,13 +16,6 @@ namespace {
 
 using Move = void (*)(char* dst, const char* src, int64_t bytes);
 
-Line line_of(char* dst, const char* src, int64_t bytes, bool streamed) {
-  Line line{};
-  line.dst = dst, line.src = src, line.count = line.length = bytes, line.repeat = 1;
-  line.streamed = streamed;
-  return line;
-}
-
 // Into a kilobyte that stays in L1, so that nothing but loads is waited for.
 void move_load(char*, const char* src, int64_t bytes) {
   alignas(64) char near[1024];
@@ -46,11 +39,6 @@ void move_streamed(char* dst, const char* src, int64_t bytes) {
   line_kernel(isa(), LineKind::copy, 1)(line);
   streaming_fence();
 }
-
-struct Room {
-  char* dst;
-  const char* src;
-};
 
 // `bytes` for each thread, again and again until that is worth looking at the clock.
 double rate_of(const Room& room, Move move, int64_t bytes, int threads) {
@@ -76,53 +64,38 @@ Rate rates_of(const Room& room, Move move, int64_t together, int threads) {
   return rate;
 }
 
-// So many lines to each of so many pages in turns. Pages lie a line farther apart than they are long, so that they do
-// not compete for a part of the caches.
+// A line to each of so many pages in turns. Pages lie a line farther apart than they are long, so that they do not compete
+// for a part of the caches.
 constexpr int64_t far_pitch = page_bytes + line_bytes;
-void store_lines(char* dst, int64_t pages, int64_t lines, int64_t pitch) {
-  for (int64_t at = 0; at < page_bytes; at += lines * line_bytes)
+void store_far_lines(char* dst, int64_t pages) {
+  for (int64_t at = 0; at < page_bytes; at += line_bytes)
     for (int64_t page = 0; page < pages; ++page)
-      for (int64_t i = 0; i < lines; ++i)
-        std::memset(dst + page * pitch + at + i * line_bytes, 1, line_bytes);
-}
-void store_far_lines(char* dst, int64_t pages, int64_t lines) {
-  store_lines(dst, pages, lines, far_pitch);
-}
-// What it takes longer where all of them have one place in L1.
-double measure_crowded_line(const Room& room) {
-  constexpr int64_t pages = 1024;
-  const auto ns_at = [&](int64_t pitch) {
-    return best_ns([&] { store_lines(room.dst, pages, 1, pitch); }) /
-           static_cast<double>(pages * page_bytes / line_bytes);
-  };
-  return std::max(ns_at(page_bytes) - ns_at(far_pitch), 0.01);
+      std::memset(dst + page * far_pitch + at, 1, line_bytes);
 }
 #if defined(__x86_64__)
-__attribute__((target("avx512f"))) void stream_far_lines(char* dst, int64_t pages, int64_t lines) {
+__attribute__((target("avx512f"))) void stream_far_lines(char* dst, int64_t pages) {
   const __m512i value = _mm512_set1_epi8(1);
-  for (int64_t at = 0; at < page_bytes; at += lines * line_bytes)
+  for (int64_t at = 0; at < page_bytes; at += line_bytes)
     for (int64_t page = 0; page < pages; ++page)
-      for (int64_t i = 0; i < lines; ++i)
-        _mm512_stream_si512(
-            reinterpret_cast<__m512i*>(dst + page * far_pitch + at + i * line_bytes), value);
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(dst + page * far_pitch + at), value);
   _mm_sfence();
 }
 #endif
 
 // Nanoseconds for one line.
-double ns_of_far_line(const Room& room, int64_t pages, int64_t lines) {
+double ns_of_far_line(const Room& room, int64_t pages) {
   auto* move = store_far_lines;
 #if defined(__x86_64__)
   if (offers(Isa::avx512)) move = stream_far_lines;
 #endif
-  return best_ns([&] { move(room.dst, pages, lines); }) /
+  return best_ns([&] { move(room.dst, pages); }) /
          static_cast<double>(pages * page_bytes / line_bytes);
 }
 
 double measure_store_pages(const Room& room, int64_t most) {
-  const double few = ns_of_far_line(room, 256, 1);
+  const double few = ns_of_far_line(room, 256);
   int64_t pages = 256;
-  while (2 * pages <= most && ns_of_far_line(room, 2 * pages, 1) < 1.25 * few) pages *= 2;
+  while (2 * pages <= most && ns_of_far_line(room, 2 * pages) < 1.25 * few) pages *= 2;
   return static_cast<double>(pages);
 }
 
@@ -155,39 +128,17 @@ void measure_rows(Machine& m, const char* src, int64_t bytes) {
   m.prefetched_strip = helps ? 1 << 20 : 2048;
 }
 
-// A line of every fourth element takes four loads and shuffles, a reversed one takes one.
-void measure_vectors(Machine& m, const Room& room) {
-  constexpr int64_t bytes = 8 << 10, lines = bytes / line_bytes, again = 64;
-  const auto ns_of = [&](LineKind kind, int ways) {
-    Line line = line_of(room.dst, room.src, bytes / 4, false);
-    line.ways = ways;
-    if (kind == LineKind::flip) line.src += bytes;
-    return best_ns([&] {
-             for (int64_t i = 0; i < again; ++i) line_kernel(isa(), kind, 4)(line);
-           }) /
-           static_cast<double>(again * lines);
-  };
-  const double one = ns_of(LineKind::flip, 1), four = ns_of(LineKind::step, 4);
-  m.vector_ns = one;
-  m.shuffle_ns = std::clamp((four - one) / 3, one / 16, one);
-  Line rows = line_of(room.dst, room.src, 64, false);
-  rows.repeat = 128, rows.repeat_dst = rows.repeat_src = 64;
-  m.call_ns = best_ns([&] { line_kernel(isa(), LineKind::copy, 1)(rows); }) / 128;
-  Line elements = line_of(room.dst, room.src, 512, false);
-  elements.ways = 5;
-  m.element_ns = best_ns([&] { line_kernel_portable(LineKind::step, 4)(elements); }) / 512;
-}
-
 // What a region costs beyond the share of a thread. Nobody would come to an empty one.
 double measure_region_ns(double guess, int threads) {
   if (threads == 1) return guess;
-  constexpr int64_t rounds = 20000;  // some 20 us
+  constexpr int64_t rounds =
+      5000;  // some 5 us: long enough to be shared, short beside a change of the clock
   const auto work = [](int64_t shares) {
     double x = 1;
     for (int64_t i = 0; i < shares * rounds; ++i) x = x * 0.5 + 1;
     [[maybe_unused]] const volatile double kept = x;
   };
-  constexpr int turns = 50;  // of both: the best of few would be the longer
+  constexpr int turns = 200;  // of both: the best of few would be the longer
   const double share = best_ns([&] { work(1); }, turns);
   const auto region = [&] {
     parallel_for(threads, threads, [&](int64_t first, int64_t last) { work(last - first); });
@@ -229,12 +180,9 @@ Machine measure_machine(const Machine& guess) {
   const Room room{dst.get(), src.get()};
   m.threads = threads;
   measure_caches(m, room, threads, memory);
-  m.far_line_ns = ns_of_far_line(room, 1024, 1);
-  m.far_pair_ns = ns_of_far_line(room, 1024, 2);
   m.store_pages = measure_store_pages(room, most_pages);
   measure_rows(m, src.get(), std::min<int64_t>(memory, 64 << 20));
-  m.crowded_line_ns = measure_crowded_line(room);
-  measure_vectors(m, room);
+  measure_kernels(m, room);
   m.region_ns = measure_region_ns(guess.region_ns, threads);
   measure_products(m, memory);
   m.origin = "measured";

@@ -1,6 +1,6 @@
 // What a process assumes before anything was measured on its processor.
 //
-// zen4 was measured (`infini machine --measure`, two threads). The two Intel ones follow from what copies, transpositions
+// zen4 and zen5 were measured (`infini machine --measure`, two threads). The two Intel ones follow from what copies, transpositions
 // and kernels reached there (docs/benchmarks-rearrange-cpu.md) and from the constants that were fitted to them.
 #include <unistd.h>
 
@@ -19,7 +19,7 @@
 namespace infini::cpu {
 namespace {
 
-constexpr const char* names[] = {"ice_lake", "sapphire_rapids", "zen4", "generic"};
+constexpr const char* names[] = {"ice_lake", "sapphire_rapids", "zen4", "zen5", "generic"};
 
 Machine generic() {
   Machine m;
@@ -61,11 +61,28 @@ Machine zen4() {
   m.copy_places = 1, m.copy_ahead = 1024;
   m.far_line_ns = 2.25, m.far_pair_ns = 2.25, m.store_pages = 4096;
   m.followed_rows = 64, m.prefetched_strip = 1 << 20, m.crowded_line_ns = 2.8;
-  m.vector_ns = 0.71, m.shuffle_ns = 0.7, m.call_ns = 2.8, m.element_ns = 0.32;
+  m.vector_ns = 0.71, m.shuffle_ns = 0.7, m.exchange_ns = 0.7 / 3, m.pick_ns = 0.56,
+  m.call_ns = 2.8, m.element_ns = 0.32;
   m.region_ns = 600;
   m.clock_ghz = 3.7, m.fma_bytes = 64, m.near_piece_ns = 1, m.far_piece_ns = 4.5, m.near_row_ns = 1,
   m.far_row_ns = 9;
   m.pair_rate = 2;
+  return m;
+}
+
+// As Zen 4, with twice as wide vectors in all of the core, and memory that one thread nearly takes to itself.
+Machine zen5() {
+  Machine m = zen4();
+  m.l1_bytes = 48 << 10;
+  m.l2_load = {74, 146}, m.l2_store = {203, 343}, m.l2_copy = {119, 230};
+  m.l3_load = {64, 135}, m.l3_store = {100, 187}, m.l3_copy = {50, 95};
+  m.memory_load = {38, 50}, m.memory_store = {35, 36}, m.memory_copy = {20, 21};
+  m.streamed_store = {41, 42}, m.streamed_copy = {26, 29};
+  m.far_line_ns = 7, m.far_pair_ns = 5.2, m.crowded_line_ns = 8;
+  m.vector_ns = 0.42, m.shuffle_ns = 0.1, m.exchange_ns = 0.15, m.pick_ns = 0.42, m.call_ns = 1.6;
+  m.region_ns = 300;
+  m.clock_ghz = 3.8, m.fma_bytes = 128, m.far_piece_ns = 4.3, m.near_row_ns = 0.84,
+  m.far_row_ns = 3.1;
   return m;
 }
 
@@ -163,7 +180,8 @@ const char* profile_for(const Processor& p) {
   const bool zen4_model = (p.model >= 0x10 && p.model <= 0x1f) ||
                           (p.model >= 0x60 && p.model <= 0x7f) ||
                           (p.model >= 0xa0 && p.model <= 0xaf);
-  return amd && ((p.family == 0x19 && zen4_model) || p.family == 0x1a) ? "zen4" : "generic";
+  if (amd && p.family == 0x1a) return "zen5";
+  return amd && p.family == 0x19 && zen4_model ? "zen4" : "generic";
 }
 
 #endif
@@ -176,6 +194,7 @@ Machine profile(const std::string& name) {
   Machine m = name == "ice_lake"          ? ice_lake()
               : name == "sapphire_rapids" ? sapphire_rapids()
               : name == "zen4"            ? zen4()
+              : name == "zen5"            ? zen5()
                                           : generic();
   m.name = m.kind = m.origin = name;
   return m;

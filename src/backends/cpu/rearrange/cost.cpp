@@ -16,11 +16,13 @@ double share_beyond(double bytes, double cache) {
   return std::clamp((bytes - cache) / std::max(cache, 1.0), 0.0, 1.0);
 }
 
-// Reads and writes at one level take as long as a copy there does, where they are as many.
+// Reads and writes at one level take as long as a copy there does, where they are as many, and never less than either alone:
+// where both have a way of their own, what is more of one is beside nothing.
 double level_ns(double read, double written, const Rate& load, const Rate& store, const Rate& copy,
                 int threads) {
   const double reads = 1 / load.of(threads), writes = 1 / store.of(threads);
-  return (read * reads + written * writes) / (reads + writes) / copy.of(threads);
+  return std::max({(read * reads + written * writes) / (reads + writes) / copy.of(threads),
+                   read * reads, written * writes});
 }
 
 // By ordinary stores, from the smallest level that holds both sides.

@@ -64,10 +64,9 @@ Moved lines_of_walk(const RearrangePlan& plan, const Walk& walk, double held_byt
 inline double held_in_l2(const Machine& m) { return m.l2_bytes / 2; }
 
 // Parts of what the machine's facts count together. A task begins with a place in the nest and a call; a turn is a row, block
-// or period inside of a call; shuffle_ns has a load in it, of which what is in registers has none.
+// or period inside of a call.
 inline double task_ns(const Machine& m) { return 2 * m.call_ns; }
 inline double turn_ns(const Machine& m) { return m.call_ns / 2; }
-inline double register_shuffle_ns(const Machine& m) { return m.shuffle_ns / 3; }
 
 // A way of L1: as long as a page, since lines are looked for before their address is translated.
 constexpr int64_t way_bytes = 4 << 10;

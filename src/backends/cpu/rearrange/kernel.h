@@ -62,6 +62,7 @@ class OffsetCursor {
   }
   // Writes the next `count` offsets.
   void take(int64_t* out, int64_t count) {
+    if (loops_[0].extent < few_iterations) return take_one_by_one(out, count);
     while (count > 0) {
       const int64_t left = loops_[0].extent - index_[0], now = count < left ? count : left;
       write_ascending(out, now, offset_, loops_[0].*step);
@@ -74,6 +75,16 @@ class OffsetCursor {
   }
 
  private:
+  // Of so short a loop each turn would be a jump that nobody foresees.
+  static constexpr int64_t few_iterations = 8;
+  void take_one_by_one(int64_t* out, int64_t count) {
+    const int64_t apart = loops_[0].*step, extent = loops_[0].extent;
+    for (int64_t i = 0; i < count; ++i) {
+      out[i] = offset_;
+      offset_ += apart;
+      if (++index_[0] == extent) carry();
+    }
+  }
   void carry() {
     for (int i = 0; i < depth_ && index_[i] == loops_[i].extent; ++i) {
       offset_ -= index_[i] * (loops_[i].*step);

@@ -479,6 +479,14 @@ TEST(RearrangeSchedule, ReadsFollowedRowsStraight) {
   EXPECT_TRUE(schedule_of("rearrange f32 8224x8224 perm=1,0").fetches_all);
 }
 
+// Where pairs are transposed faster than single lines they are taken however many rows are followed.
+TEST(RearrangeSchedule, TakesPairsWhereTheyAreFaster) {
+  const auto problem = harness::parse_rearrange("rearrange f32 8192x8192 perm=1,0");
+  const RearrangePlan plan = make_rearrange_plan(problem.dst, problem.src);
+  EXPECT_EQ(1, make_tile_schedule(plan, policy_from(profile("zen4"), 2))->depth);
+  EXPECT_EQ(2, make_tile_schedule(plan, policy_from(profile("zen5"), 2))->depth);
+}
+
 TEST(RearrangeSchedule, TextsNameTheDecisions) {
   const auto problem = harness::parse_rearrange("rearrange f32 64x96 perm=1,0");
   const auto schedule =

@@ -15,20 +15,30 @@ double as_double(int64_t x) { return static_cast<double>(x); }
 // A lane is taken out of a vector and stored.
 double store_lane_ns(const Machine& m) { return m.vector_ns + m.shuffle_ns / 4; }
 
-// Iterations in a block that continue each other on a side, up to a line of bytes.
-template <int64_t Loop::*step>
-int64_t count_in_line(const BlockSchedule& s) {
-  int64_t count = 1;
-  for (bool grown = true; grown && count * s.word < line_bytes;) {
-    grown = false;
-    for (const auto& axis : s.axes)
-      if (axis.part > 1 && std::abs(axis.loop.*step) == count * s.word) {
-        count *= axis.part;
-        grown = true;
-        break;
-      }
-  }
-  return count;
+// Elements of a block's panels: columns continue each other in src, rows in dst, each axis on one side, as when a program
+// is made.
+struct PanelSides {
+  int64_t rows = 1, columns = 1;
+};
+PanelSides sides_of(const BlockSchedule& s) {
+  std::vector<BlockSchedule::Axis> left;
+  for (const auto& axis : s.axes)
+    if (axis.part > 1) left.push_back(axis);
+  PanelSides sides;
+  const auto grow = [&](int64_t Loop::*step, int64_t& count) {
+    const auto found = std::find_if(left.begin(), left.end(), [&](const auto& axis) {
+      return std::abs(axis.loop.*step) == count * s.word;
+    });
+    if (found == left.end()) return false;
+    count *= found->part;
+    left.erase(found);
+    return true;
+  };
+  grow(&Loop::src_step, sides.columns), grow(&Loop::dst_step, sides.rows);
+  while (sides.columns * s.word < line_bytes && grow(&Loop::src_step, sides.columns)) continue;
+  while (sides.rows * s.word < line_bytes && grow(&Loop::dst_step, sides.rows)) continue;
+  while (grow(&Loop::src_step, sides.columns)) continue;
+  return sides;
 }
 
 Walk walk_of(const BlockSchedule& s) {
@@ -40,14 +50,15 @@ Walk walk_of(const BlockSchedule& s) {
 
 // To put all blocks together: groups of lanes by a line of columns leave the registers 16 bytes at a time.
 double put_words_ns(const BlockSchedule& s, double points, const Machine& m) {
-  const int64_t lanes = lane_bytes / s.word, columns = count_in_line<&Loop::src_step>(s),
-                rows = std::min(count_in_line<&Loop::dst_step>(s), panel_rows(s.word)),
+  const PanelSides sides = sides_of(s);
+  const int64_t lanes = lane_bytes / s.word, columns = sides.columns,
+                rows = std::min(sides.rows, panel_rows(s.word)),
                 lines = ceil_div(columns * s.word, line_bytes);
   const double panels = points / as_double(columns * rows);
   if (columns * s.word < lane_bytes)  // row by row
     return panels * (2 * task_ns(m) + as_double(rows) * turn_ns(m));
   const double steps = as_double(std::bit_width(static_cast<uint64_t>(lanes)) - 1);
-  const double loads = as_double(lanes) * (m.vector_ns / 3 + steps * register_shuffle_ns(m)),
+  const double loads = as_double(lanes) * (m.vector_ns / 3 + steps * m.exchange_ns),
                stores = as_double(std::min(columns, line_bytes / s.word)) * store_lane_ns(m);
   return panels * (as_double(ceil_div(rows, lanes) * lines) * (loads + stores) + m.call_ns);
 }

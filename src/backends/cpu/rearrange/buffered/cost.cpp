@@ -21,7 +21,7 @@ double buffered_ns(const BufferedSchedule& s, const RearrangePlan& plan, const S
   const auto steps = static_cast<double>(std::bit_width(static_cast<uint64_t>(lanes)) + 1);
   effort.instructions_ns =
       tiles * (task_ns(m) + static_cast<double>(s.tile_rows() + s.strip) * turn_ns(m) +
-               vectors * (2 * m.vector_ns + steps * register_shuffle_ns(m)));
+               vectors * (2 * m.vector_ns + steps * m.exchange_ns));
   return nanoseconds_of(effort, plan, m);
 }
 

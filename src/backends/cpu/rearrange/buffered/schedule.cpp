@@ -2,7 +2,10 @@
 #include "backends/cpu/rearrange/buffered/schedule.h"
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
+
+#include "backends/cpu/rearrange/cost.h"
 
 namespace infini::cpu {
 namespace {
@@ -27,12 +30,23 @@ bool collect(const RearrangePlan& plan, Sides& sides) {
   return true;
 }
 
-// As square as the buffer allows: both sides want lines that follow each other.
-void choose_tile(BufferedSchedule& s, int64_t buffer_bytes) {
-  const int64_t rows_of_line = line_bytes / s.word;
+// The lines of a tile's columns that begin at one offset have a few places in L1, which hold fewer than there are.
+bool columns_share_sets(const BufferedSchedule& s) {
+  constexpr int64_t few_places = 4;
+  return std::all_of(s.columns.begin(), s.columns.end(), [](const Loop& loop) {
+    return std::gcd(loop.dst_step, way_bytes) >= way_bytes / few_places;
+  });
+}
+
+// As square as the buffer allows: both sides want lines that follow each other. Columns that compete for one set want them
+// most; where none do, dst's lines are better at home in L1, too, of which the buffer then leaves half.
+void choose_tile(BufferedSchedule& s, int64_t most_bytes) {
+  const bool competing = columns_share_sets(s);
+  const int64_t rows_of_line = line_bytes / s.word, fewest = competing ? most_lines : fewest_lines,
+                buffer_bytes = competing ? most_bytes : most_bytes / 2;
   int64_t width = std::max(usual_width, line_bytes),
           lines = std::max<int64_t>(buffer_bytes / (width * rows_of_line), 1);
-  for (; lines < fewest_lines && width > line_bytes; width /= 2) lines *= 2;
+  for (; lines < fewest && width > line_bytes; width /= 2) lines *= 2;
   for (; lines > most_lines; width *= 2) lines /= 2;
   s.strip = even_part(s.column_count, width / s.word, rows_of_line);
   s.lines = std::min(lines, ceil_div(s.row_bytes(), line_bytes));

@@ -81,10 +81,11 @@ TEST(BufferedSchedule, TilesAreAsSquareAsTheBufferAllows) {
     const auto s = make_buffered_schedule(make_rearrange_plan(problem.dst, problem.src), {});
     return std::to_string(s->lines) + " lines of " + std::to_string(s->strip * s->word) + " bytes";
   };
-  EXPECT_EQ("4 lines of 128 bytes", tile("rearrange u8 2048x2048 perm=1,0"));
-  EXPECT_EQ("4 lines of 256 bytes", tile("rearrange f16 2048x2048 perm=1,0"));
+  EXPECT_EQ("8 lines of 64 bytes", tile("rearrange u8 2048x2048 perm=1,0"));
+  EXPECT_EQ("8 lines of 128 bytes", tile("rearrange f16 2048x2048 perm=1,0"));
   EXPECT_EQ("8 lines of 256 bytes", tile("rearrange f32 2048x2048 perm=1,0"));
   EXPECT_EQ("8 lines of 512 bytes", tile("rearrange f64 2048x2048 perm=1,0"));
+  EXPECT_EQ("4 lines of 256 bytes", tile("rearrange f32 2064x2064 perm=1,0"));  // of no one set
   EXPECT_EQ("2 lines of 192 bytes", tile("rearrange f32 32x48 perm=1,0"));
 }
 

@@ -79,62 +79,69 @@ class NextTile {
   int64_t width_, at_ = 0;
 };
 
-// Four columns of a tile that are written together, fewer at its end.
+// Four columns of a tile that are written together, `count` of them at its end.
 struct FourColumns {
-  const char* from;   // in the buffer
-  int64_t column[4];  // the last one repeated
+  const char* from;  // in the buffer
+  char* to[4];
   int count;
 };
 
-// Calls emit(four columns) for all of a panel's.
-template <class V, class Emit>
-inline void for_columns(const Panel& p, int word, int64_t step, Emit emit) {
-  const int L = 16 / word;
-  const char* from = p.buffer;
-  for (int64_t block = 0; block < p.columns; block += 4 * L)
-    for (int c = 0; c < L; ++c, from += step) {
-      FourColumns four{from, {}, 0};
-      for (int i = 0; i < 4; ++i) {
-        const int64_t column = block + i * L + c;
-        four.column[i] = column < p.columns ? column : block + c;
-        four.count += column < p.columns;
-      }
-      if (four.count > 0) emit(four);
+// All lines of four columns, then what is left of them.
+template <class V, bool streamed, bool all_four>
+[[gnu::always_inline]] inline void write_columns(const FourColumns& four, int64_t lines, int rest,
+                                                 NextTile<V>& next) {
+  const char* from = four.from;
+  char* to[4] = {four.to[0], four.to[1], four.to[2], four.to[3]};
+  const int count = all_four ? 4 : four.count;
+  typename V::type v[4];
+  for (int64_t k = 0; k < lines; ++k, from += 4 * line_bytes) {
+    load_columns<V>(v, from);
+    if (streamed) next.ask_for_four();
+    for (int i = 0; i < 4; ++i) {
+      if (!all_four && i >= count) break;
+      if (streamed)
+        V::stream(to[i] + k * line_bytes, v[i]);
+      else
+        V::store(to[i] + k * line_bytes, v[i]);
     }
+  }
+  if (rest == 0) return;
+  load_columns<V>(v, from);
+  for (int i = 0; i < count; ++i) V::store_partial(to[i] + lines * line_bytes, v[i], rest);
 }
 
-template <class V, bool streamed>
-[[gnu::noinline]] void empty_buffer(const Panel& p, int word, int64_t step) {
-  const int64_t lines = p.rows * word / line_bytes;
+template <class V, int word, bool streamed>
+[[gnu::noinline]] void empty_buffer(const Panel& p, int64_t step) {
+  constexpr int L = 16 / word;
+  const int64_t lines = p.rows * word / line_bytes, columns = p.columns;
   const int rest = static_cast<int>(p.rows * word % line_bytes);
+  // By value: the stores might change anything that is read through a reference.
+  char* const dst = p.dst;
+  const int64_t* column = p.dst_of_column;
+  const char* from = p.buffer;
   NextTile<V> next(p, word);
-  for_columns<V>(p, word, step, [&](const FourColumns& four) {
-    char* to[4];
-    for (int i = 0; i < 4; ++i) to[i] = p.dst + p.dst_of_column[four.column[i]];
-    const char* from = four.from;
-    typename V::type v[4];
-    for (int64_t k = 0; k < lines; ++k, from += 4 * line_bytes) {
-      load_columns<V>(v, from);
-      if (streamed) next.ask_for_four();
-      for (int i = 0; i < 4; ++i) {
-        if (i >= four.count) break;
-        if (streamed)
-          V::stream(to[i] + k * line_bytes, v[i]);
-        else
-          V::store(to[i] + k * line_bytes, v[i]);
-      }
+  int64_t block = 0;
+  for (; block + 4 * L <= columns; block += 4 * L, column += 4 * L)
+    for (int c = 0; c < L; ++c, from += step) {
+      const FourColumns four{
+          from,
+          {dst + column[c], dst + column[L + c], dst + column[2 * L + c], dst + column[3 * L + c]},
+          4};
+      write_columns<V, streamed, true>(four, lines, rest, next);
     }
-    if (rest == 0) return;
-    load_columns<V>(v, from);
-    for (int i = 0; i < four.count; ++i) V::store_partial(to[i] + lines * line_bytes, v[i], rest);
-  });
+  for (int c = 0; c < L && block < columns; ++c, from += step) {
+    FourColumns four{from, {}, 0};
+    for (int i = 0; i < 4 && block + i * L + c < columns; ++i)
+      four.to[four.count++] = dst + column[i * L + c];
+    write_columns<V, streamed, false>(four, lines, rest, next);
+  }
 }
 
 template <class V, int word, bool streamed>
 void run_buffered(const Panel& p) {
   const int64_t step = buffered_step((p.rows * word + line_bytes - 1) / line_bytes);
   fill_buffer<V, word>(p, step);
-  empty_buffer<V, streamed>(p, word, step);
+  empty_buffer<V, word, streamed>(p, step);
 }
 
 }  // namespace infini::cpu

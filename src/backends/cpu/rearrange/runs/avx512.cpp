@@ -44,6 +44,8 @@ template <int word, class Source>
 [[gnu::always_inline]] inline void run_cached(char* dst, const Source& source, int64_t i,
                                               int64_t end) {
   constexpr int64_t lanes = 64 / word, page = 4096 / word;
+  if constexpr (requires { source.template run_groups<false>(dst, i, end); })
+    i = source.template run_groups<false>(dst, i, end);
   if constexpr (Source::by_pages)
     if (end - i < 8 * page) i = run_fours<word, page>(dst, source, i, end);
   i = run_fours<word, lanes>(dst, source, i, end);
@@ -63,8 +65,8 @@ __m512i begin_in(Seam& seam, __m512i v, int there) {
 // Whole lines are streamed, the edges stored by masks: an ordinary store to a line that is streamed,
 // too, would fetch it from memory. Or they are seams to the runs before and behind.
 template <int word, class Source>
-void run_streamed(char* dst, const Source& source, int64_t i, int64_t end, Seam* before,
-                  Seam* behind) {
+void run_streamed(char* dst, const Source& source, int64_t i, int64_t end, bool ascending,
+                  Seam* before, Seam* behind) {
   constexpr int64_t lanes = 64 / word;
   const auto skew = static_cast<int>(reinterpret_cast<uintptr_t>(dst + i * word) % 64);
   if (skew % word != 0) return run_cached<word>(dst, source, i, end);
@@ -75,9 +77,9 @@ void run_streamed(char* dst, const Source& source, int64_t i, int64_t end, Seam*
       _mm512_mask_storeu_epi8(dst + i * word, low_bits(64 - skew), source.at(i));
     i += (64 - skew) / word;
   }
-  if constexpr (requires { source.stream_groups(dst, i, end); })
-    i = source.stream_groups(dst, i, end);
-  i = stream_side_by_side<word>(dst, source, i, end);
+  if constexpr (requires { source.template run_groups<true>(dst, i, end); })
+    i = source.template run_groups<true>(dst, i, end);
+  if (!ascending) i = stream_side_by_side<word>(dst, source, i, end);
   for (; i + lanes <= end; i += lanes) stream(dst + i * word, source.at(i));
   const auto rest = static_cast<int>((end - i) * word);
   if (rest == 0) return;
@@ -99,7 +101,8 @@ void run_vectors(const Line& line) {
     source.move_to(next, turn);
     const Piece piece(next, word);
     if (line.streamed)
-      run_streamed<word>(next.dst, source, piece.begin, piece.end, turn > 0 ? joint : line.before,
+      run_streamed<word>(next.dst, source, piece.begin, piece.end, line.places == 1,
+                         turn > 0 ? joint : line.before,
                          turn + 1 < line.repeat ? joint : line.behind);
     else
       run_cached<word>(next.dst, source, piece.begin, piece.end);

@@ -49,8 +49,13 @@ struct Picks {
 
 __m512i load(const char* p) { return _mm512_loadu_si512(p); }
 
-// Bytes from asking for a line past the cache to using it, where several places are read in turns.
+// Bytes from asking for a line past the cache to using it: where several places are read in turns, and as the machine likes
+// it where runs ascend.
 constexpr int64_t fetched_ahead = 512;
+int64_t ahead_of(const Line& line) {
+  if (!line.streamed) return 0;
+  return line.places == 1 ? line.ahead : fetched_ahead;
+}
 
 template <int word>
 struct Fill {
@@ -71,10 +76,12 @@ template <int word>
 struct Flip {
   static constexpr bool by_pages = false;
   static constexpr int64_t streams = 4;
-  explicit Flip(const Line& line) : src(line.src) {}
+  explicit Flip(const Line& line) : src(line.src), ahead(line.places == 1 ? ahead_of(line) : 0) {}
   void move_to(const Line& line, int64_t) { src = line.src; }
   __m512i at(int64_t i) const {
-    return picks.apply(_mm512_setzero_si512(), load(src - i * word - (64 - word)));
+    const char* const p = src - i * word - (64 - word);
+    if (ahead != 0) __builtin_prefetch(p - ahead);
+    return picks.apply(_mm512_setzero_si512(), load(p));
   }
   static constexpr Picks<word> all_reversed() {
     Picks<word> result;
@@ -83,6 +90,7 @@ struct Flip {
   }
   static constexpr Picks<word> picks = all_reversed();
   const char* src;
+  int64_t ahead;
 };
 
 // How `ways` loads become one vector of every ways-th element.
@@ -106,14 +114,14 @@ struct Step {
   void move_to(const Line& line, int64_t turn) {
     src = line.src;
     fetch = line.repeat == 1 || turn >= ways ? 0 : line.count * ways * word + 64 * turn;
-    streamed = line.streamed;
+    ahead = ahead_of(line);
   }
   __m512i at(int64_t i) const {
     const char* p = src + i * ways * word;
     if (fetch != 0)
       __builtin_prefetch(p + fetch);
-    else if (streamed)
-      for (int j = 0; j < ways; ++j) __builtin_prefetch(p + fetched_ahead + 64 * j);
+    else if (ahead != 0)
+      for (int j = 0; j < ways; ++j) __builtin_prefetch(p + ahead + 64 * j);
     __m512i v = _mm512_setzero_si512();
     for (int j = 0; 64 * j < used_bytes; ++j) v = table.picks[j].apply(v, load_used(p, j));
     return v;
@@ -126,8 +134,7 @@ struct Step {
   static constexpr int used_bytes = (64 / word - 1) * ways * word + word;
   static constexpr StepPicks<word> table{ways};
   const char* src;
-  int64_t fetch = 0;
-  bool streamed = false;
+  int64_t fetch = 0, ahead = 0;
 };
 
 // How one vector of each plane becomes `ways` vectors of the run.
@@ -152,32 +159,36 @@ struct UnweavePicks {
 
 void stream(char* dst, __m512i v) { _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), v); }
 
-// Elements from i on, as many as come from whole vectors of the planes, two parts at once; returns the
+// Elements from i on, as many as come from whole vectors of the planes, past the cache two parts at once; returns the
 // element behind them. The planes are counted from the one that element i comes from.
-template <int word, int ways>
-int64_t stream_woven(char* dst, const char* src, int64_t plane_step, int64_t i, int64_t end) {
+template <int word, int ways, bool streamed>
+int64_t run_woven(char* dst, const char* src, int64_t plane_step, int64_t i, int64_t end) {
   static constexpr WeavePicks<word, ways> table{};
-  constexpr int64_t lanes = 64 / word, group = lanes * ways;
-  const int64_t part = (end - i) / group / 2;
+  constexpr int64_t lanes = 64 / word, group = lanes * ways, sides = streamed ? 2 : 1;
+  const int64_t part = (end - i) / group / sides;
   const char* plane[ways];
   for (int64_t k = 0; k < ways; ++k)
     plane[k] = src + (i + k) % ways * plane_step + (i + k) / ways * word;
   dst += i * word;
   for (int64_t n = 0; n < part; ++n, dst += group * word)
-    for (int64_t side = 0; side < 2; ++side) {
+    for (int64_t side = 0; side < sides; ++side) {
       __m512i from[ways];
       for (int k = 0; k < ways; ++k) {
         const char* p = plane[k] + (n + side * part) * 64;
-        __builtin_prefetch(p + fetched_ahead);
+        if (streamed) __builtin_prefetch(p + fetched_ahead);
         from[k] = load(p);
       }
       for (int v = 0; v < ways; ++v) {
         __m512i woven = _mm512_setzero_si512();
         for (int k = 0; k < ways; ++k) woven = table.picks[v][k].apply(woven, from[k]);
-        stream(dst + side * part * group * word + v * 64, woven);
+        char* const to = dst + side * part * group * word + v * 64;
+        if (streamed)
+          stream(to, woven);
+        else
+          _mm512_storeu_si512(to, woven);
       }
     }
-  return i + 2 * part * group;
+  return i + sides * part * group;
 }
 
 // The reverse: `ways` runs, repeat_dst apart, that share all lines of src. Elements from i on, as many as
@@ -217,10 +228,11 @@ struct Weave {
     }
   }
   void move_to(const Line& line, int64_t) { src = line.src; }
-  int64_t stream_groups(char* dst, int64_t i, int64_t end) const {
-    if (ways == 2) return stream_woven<word, 2>(dst, src, plane, i, end);
-    if (ways == 3) return stream_woven<word, 3>(dst, src, plane, i, end);
-    if (ways == 4) return stream_woven<word, 4>(dst, src, plane, i, end);
+  template <bool past>
+  int64_t run_groups(char* dst, int64_t i, int64_t end) const {
+    if (ways == 2) return run_woven<word, 2, past>(dst, src, plane, i, end);
+    if (ways == 3) return run_woven<word, 3, past>(dst, src, plane, i, end);
+    if (ways == 4) return run_woven<word, 4, past>(dst, src, plane, i, end);
     return i;
   }
   __m512i at(int64_t i) const {

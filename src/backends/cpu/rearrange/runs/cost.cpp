@@ -16,8 +16,8 @@ double vector_ns_of(const RunSchedule& s, const Setting& setting) {
   switch (s.kind) {
     case LineKind::copy:
     case LineKind::fill: return m.vector_ns;
-    case LineKind::flip: return m.vector_ns + register_shuffle_ns(m);
-    case LineKind::step: return m.vector_ns + 2 * ways * register_shuffle_ns(m);
+    case LineKind::flip: return m.vector_ns + m.exchange_ns;
+    case LineKind::step: return m.vector_ns + 2 * ways * m.exchange_ns;
     case LineKind::weave: return m.vector_ns + ways * m.shuffle_ns;
     case LineKind::spread: return ways * (m.vector_ns + m.shuffle_ns);
   }

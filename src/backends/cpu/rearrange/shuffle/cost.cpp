@@ -7,8 +7,6 @@
 namespace infini::cpu {
 namespace {
 
-constexpr double hidden = 0.8;  // of a shuffle: windows are permuted two at a time
-
 Walk walk_of(const ShuffleSchedule& s, const RearrangePlan& plan) {
   Walk walk;
   for (int i = plan.depth; i-- > s.level + 1;) walk.add(plan.loops[i]);
@@ -47,7 +45,7 @@ double careful_share(const ShuffleSchedule& s) {
 double least_shuffle_time(const RearrangePlan& plan, const Setting& setting, int width) {
   const Machine& m = setting.machine;
   const auto vectors = static_cast<double>(moved_bytes(plan) / width);
-  const double vector = m.vector_ns + least_windows(plan, width) * m.shuffle_ns * hidden;
+  const double vector = m.vector_ns + least_windows(plan, width) * m.pick_ns;
   return vectors * vector / threads_for(moved_bytes(plan), setting.policy);
 }
 
@@ -57,7 +55,7 @@ double shuffle_ns(const ShuffleSchedule& s, const RearrangePlan& plan, const Set
   const auto rows = static_cast<double>(s.outer_count * s.near.extent),
              periods = rows * static_cast<double>(ceil_div(s.along.extent, p.blocks));
   const bool whole = p.bytes % p.width == 0 || p.gap > 0;
-  const double vector = m.vector_ns + p.depth * m.shuffle_ns * hidden + (whole ? 0 : m.vector_ns) +
+  const double vector = m.vector_ns + p.depth * m.pick_ns + (whole ? 0 : m.vector_ns) +
                         misses_of_vector(s, plan, m) * m.call_ns;
   const double careful = careful_share(s) * p.depth * p.width * m.element_ns / 2;
   Effort effort;

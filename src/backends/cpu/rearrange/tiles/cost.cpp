@@ -30,14 +30,12 @@ Blocks blocks_of(const TileSchedule& s, bool overlap) {
   return blocks;
 }
 
-// Lines that wait for each other where they are not read into tiles and stored past the caches.
+// Lines that wait for each other where ordinary stores bring them to L1 (past the caches what is asked for comes to L2).
 double waits_ns(const TileSchedule& s, const Moved& moved, const Machine& m) {
-  const bool streamed = s.store == TileSchedule::Store::streamed;
-  if (moved.read == 0) return 0;
+  if (moved.read == 0 || s.store == TileSchedule::Store::streamed) return 0;
   const double reads = moved.read / line_bytes, writes = moved.written / line_bytes;
-  const bool straight = !streamed || (s.depth == 1 && !s.staged);
-  return (straight ? reads * crowded_ns(s.rows, &Loop::src_step, line_bytes / s.word, m) : 0) +
-         (streamed ? 0 : writes * crowded_ns(s.columns, &Loop::dst_step, s.strip, m));
+  return reads * crowded_ns(s.rows, &Loop::src_step, line_bytes / s.word, m) +
+         writes * crowded_ns(s.columns, &Loop::dst_step, s.strip, m);
 }
 
 }  // namespace
@@ -60,7 +58,9 @@ double tiles_ns(const TileSchedule& s, const RearrangePlan& plan, const Setting&
   const Blocks blocks = blocks_of(s, small);
   const auto steps = static_cast<double>(std::bit_width(static_cast<uint64_t>(lanes)) - 1);
   const auto rows = static_cast<double>(unit), columns = static_cast<double>(lanes);
-  const double block = columns * (m.vector_ns + steps * register_shuffle_ns(m));
+  // A vector that reaches over two lines is stored to both.
+  const double stores = effort.streamed || s.aligned() ? 1 : 2;
+  const double block = columns * (stores * m.vector_ns + steps * m.exchange_ns);
   const double panel = (uniform ? 1 : rows) * turn_ns(m);  // where each row lies
   // Edges are loaded and stored by masks, which takes twice as long.
   effort.instructions_ns = blocks.panels * panel + (blocks.whole + 2 * blocks.edges) * block +

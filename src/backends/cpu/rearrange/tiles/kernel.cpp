@@ -12,6 +12,34 @@ namespace {
 
 using Store = TileSchedule::Store;
 
+// Of rows so short that a panel has a line or two of each, a whole panel is read before what is asked for with its blocks
+// could come: the lines of one that is farther off are asked for.
+class FarRows {
+ public:
+  FarRows(const TileSchedule& schedule, int64_t row, int64_t rows, int64_t unit)
+      : cursor_(schedule.rows, std::min(row + asked_ahead, schedule.row_count - 1)),
+        left_(rows - asked_ahead),
+        unit_(unit) {}
+  static bool helps(const Panel& panel, int64_t word) { return panel.columns * word <= line_bytes; }
+  // Once with each panel.
+  void ask(const char* src, int64_t bytes) {
+    const int64_t count = std::min(unit_, left_);
+    if (count <= 0) return;
+    int64_t offsets[2 * line_bytes];
+    cursor_.take(offsets, count);
+    for (int64_t i = 0; i < count; ++i) {
+      __builtin_prefetch(src + offsets[i], 0, 2);
+      __builtin_prefetch(src + offsets[i] + bytes - 1, 0, 2);
+    }
+    left_ -= count;
+  }
+
+ private:
+  static constexpr int64_t asked_ahead = 128;  // rows: as many lines as are under way at once
+  OffsetCursor<&Loop::src_step> cursor_;
+  int64_t left_, unit_;
+};
+
 class Tiles final : public Kernel {
  public:
   Tiles(TileSchedule schedule, int64_t bytes, int threads, Isa level)
@@ -174,6 +202,8 @@ class Tiles final : public Kernel {
                   unit = depth * line_bytes / schedule_.word;
     const int64_t panels = ceil_div(rows, unit);
     const bool fetches = schedule_.store != Store::cached;
+    const bool narrow = fetches && FarRows::helps(panel, schedule_.word);
+    FarRows far(schedule_, row, rows, unit);
     int64_t offsets[3][2 * line_bytes];  // of panel i in i % 3
     OffsetCursor<&Loop::src_step> cursor(schedule_.rows, row);
     const auto take = [&](int64_t i) {
@@ -188,6 +218,7 @@ class Tiles final : public Kernel {
       panel.src_of_row = offsets[i % 3];
       panel.next_of_row = fetches && i + 1 < panels ? offsets[(i + 1) % 3] : nullptr;
       panel.after_of_row = fetches && i + 2 < panels ? offsets[(i + 2) % 3] : nullptr;
+      if (narrow) far.ask(panel.src, panel.columns * schedule_.word);
       kernel(panel);
       panel.dst += depth * line_bytes;
     }

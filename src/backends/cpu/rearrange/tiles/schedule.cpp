@@ -107,7 +107,7 @@ int choose_depth(const TileSchedule& schedule, int64_t bytes, const Policy& poli
   if (schedule.strip * word < paired_width(static_cast<int>(word))) return 1;
   const auto in_lines = [](const Loop& loop) { return loop.src_step % line_bytes == 0; };
   const bool whole = std::all_of(schedule.rows.begin(), schedule.rows.end(), in_lines);
-  if (policy.followed_rows >= line_bytes) {
+  if (!policy.pairs && policy.followed_rows >= line_bytes) {
     // Rows of any number are read straight, which takes less than a way through L1: that is for those that do not stay
     // there, and then for as many as make pairs.
     constexpr int64_t few_rows = 8, most_rows = 32;
