@@ -20,6 +20,7 @@ has() {
     openmpi-bin) command -v mpirun >/dev/null ;;
     libopenmpi-dev) command -v mpicc >/dev/null ;;
     libgtest-dev) includes gtest/gtest.h ;;
+    liburing-dev) includes liburing.h ;;
     libopenblas0-openmp) compgen -G '/usr/lib*/*/openblas-openmp/libopenblas.so.0' >/dev/null || compgen -G '/usr/lib*/libopenblas*.so*' >/dev/null ;;
     libclang-rt-14-dev) dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' ;;
     python3) system_python >/dev/null ;;

@@ -1,5 +1,6 @@
 """infini.open against NumPy."""
 import json
+import os
 import struct
 
 import infini
@@ -60,3 +61,20 @@ def test_mapping_and_errors(tmp_path):
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ValueError, match="of which there are"):
         infini.open(path)
+
+
+def test_files_that_change_or_are_none(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.arange(100000.0))
+    file = infini.open(path)
+    os.truncate(path, 1000)
+    with pytest.raises(ValueError, match="bytes too early"):
+        file["x"].read()
+    with pytest.raises(ValueError, match="bytes too early"):
+        file["x"][::1000]
+    np.testing.assert_array_equal(file["x"][:100].numpy(), np.arange(100.0))  # what is still there
+    os.mkfifo(tmp_path / "pipe.npy")
+    os.mkdir(tmp_path / "folder.npy")
+    for name, text in (("pipe.npy", "no regular file"), ("folder.npy", "is a folder")):
+        with pytest.raises(ValueError, match=text):
+            infini.open(tmp_path / name)

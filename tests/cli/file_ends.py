@@ -1,4 +1,5 @@
 """Jobs on files that must end well whatever happens: places that are taken, full disks, failing calls, files that change, Ctrl-C."""
+import ctypes
 import fcntl
 import os
 import pathlib
@@ -169,6 +170,36 @@ def truncated(folder):
         check(sorted(os.listdir(folder)) == before, "a truncated source left", os.listdir(folder))
 
 
+def without_io_uring():
+    """In a child that is about to become the tool: io_uring_setup (425 on every architecture) is forbidden from here on."""
+    def rule(code, yes, no, value):
+        return struct.pack("HBBI", code, yes, no, value)
+    rules = rule(0x20, 0, 0, 0) + rule(0x15, 0, 1, 425) + rule(0x06, 0, 0, 0x00050001) + rule(0x06, 0, 0, 0x7FFF0000)
+    kept = ctypes.create_string_buffer(rules, len(rules))
+    program = struct.pack("HxxxxxxP", 4, ctypes.addressof(kept))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
+        os._exit(77)
+
+
+def many_short_reads(folder):
+    """A narrow part of cold rows: through io_uring, where it is refused, and where it is switched off."""
+    rows, row = 500, 40000
+    data = os.urandom(rows * row)
+    expected = b"".join(data[r * row + 100:r * row + 203] for r in range(rows))
+    for how in ({}, {"preexec_fn": without_io_uring}, {"env": {**os.environ, "INFINI_IO_URING": "0"}}):
+        with open(folder / "a.npy", "wb") as file:
+            file.write(plain_npy("|u1", (rows, row), data))
+            file.flush()
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        done = TOOL.run("slice", folder / "a.npy", folder / "b.npy", ":, 100:203", "--replace", **how)
+        if done.returncode == 77:  # no filters here
+            continue
+        check(done.returncode == 0 and not done.stderr, how, done)
+        check(read_npy(folder / "b.npy")[1] == expected, "short reads", how)
+
+
 def beyond_4_gib(folder):
     """Places of more than 32 bits, in sparse files; a part is read without the rest."""
     rows, row = 5 << 20, 1 << 10
@@ -215,7 +246,7 @@ def on_a_terminal(folder):
 
 
 def main():
-    for test in (places, full_disk, failing_calls, interrupted, truncated, beyond_4_gib, on_a_terminal):
+    for test in (places, full_disk, failing_calls, interrupted, truncated, many_short_reads, beyond_4_gib, on_a_terminal):
         with tempfile.TemporaryDirectory(dir=sys.argv[2]) as name:
             test(pathlib.Path(name))
     print("\n".join(failures) or "every job on files ends as it should")
