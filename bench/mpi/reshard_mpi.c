@@ -123,6 +123,7 @@ static void measure(const Case* one, infiniMpiTransport_t* mpi, int repeats) {
 
 int main(int argc, char** argv) {
   const Case cases[] = {{"short runs", 1, 1 << 20, 16, 1, one_group, 0},
+                        {"short runs, back", 1, 1 << 20, 16, 1, one_group, 1},
                         {"runs of 32 bytes", 1, 1 << 20, 128, 1, one_group, 0},
                         {"runs of 64 bytes", 1, 1 << 19, 256, 1, one_group, 0},
                         {"runs of 64 bytes, back", 1, 1 << 19, 256, 1, one_group, 1},

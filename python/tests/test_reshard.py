@@ -1,6 +1,8 @@
 """Reshardings: ranks are threads that exchange through queues; where mpi4py or PyTorch is, over these, too."""
+import sys
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -208,6 +210,74 @@ def test_jax_shardings():
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]).reshape(1, 1), ("x", "y"))
     sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(("x", "y")))
     assert infini.Distribution.from_jax(sharding, (8, 4)).dims == ("block@0+1", "replicate")
+
+
+class GlooLike:
+    """torch.distributed as its transport sees it, between threads: requests can only be waited for."""
+
+    def __init__(self, network):
+        self.network, self.here = network, threading.local()
+
+    def get_rank(self, group):
+        return self.here.rank
+
+    def get_world_size(self, group):
+        return self.network.ranks
+
+    def isend(self, tensor, peer, group, tag):
+        return self._work(self.network.end(self.here.rank).post_send(peer, tag, tensor.buffer))
+
+    def irecv(self, tensor, peer, group, tag):
+        return self._work(self.network.end(self.here.rank).post_receive(peer, tag, tensor.buffer))
+
+    def _work(self, request):
+        end = self.network.end(self.here.rank)
+
+        def wait():
+            if end.wait_any([request], 20) is None:
+                raise RuntimeError("nobody came")
+
+        return types.SimpleNamespace(wait=wait)
+
+
+@pytest.fixture
+def gloo_like(monkeypatch):
+    def of(ranks):
+        dist = GlooLike(Network(ranks))
+        torch = types.ModuleType("torch")
+        torch.uint8, torch.distributed = "uint8", dist
+        torch.frombuffer = lambda buffer, dtype: types.SimpleNamespace(buffer=buffer, numel=lambda: len(buffer))
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        monkeypatch.setitem(sys.modules, "torch.distributed", dist)
+        return dist
+
+    return of
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_over_what_can_only_be_waited_for(gloo_like, ranks):
+    dist = gloo_like(ranks)
+    whole = np.arange(24 * 36, dtype=np.float32).reshape(24, 36)
+    plan = infini.reshard_plan(infini.Distribution((24, 36), ranks, [None, "block"]),
+                               infini.Distribution((24, 36), ranks, ["block", None]), dtype="f32")
+
+    def body(rank):
+        dist.here.rank = rank
+        dst = np.zeros(plan.shapes(rank)[0], np.float32)
+        plan.run(dst, np.array_split(whole, ranks)[rank], "torch", piece_bytes=64, timeout=20)
+        return dst
+
+    np.testing.assert_array_equal(np.concatenate(on_ranks(ranks, body), axis=1), whole)
+
+
+def test_what_a_request_raises_is_raised(gloo_like):
+    dist = gloo_like(2)
+    dist.here.rank = 0
+    dist._work = lambda request: types.SimpleNamespace(wait=lambda: 1 / 0)
+    plan = infini.reshard_plan(infini.Distribution((8,), 2, [None]), infini.Distribution((8,), 2, ["block"]),
+                               dtype="f32")
+    with pytest.raises(ZeroDivisionError):
+        plan.run(np.zeros(8, np.float32), np.zeros(4, np.float32), "torch", timeout=0.1)
 
 
 def test_torch_distributed(tmp_path):

@@ -5,6 +5,13 @@
 
 namespace infini {
 
+Staging::Staging(Device& device, bool wire_takes_device_memory)
+    : place_(place_of(device.kind(), device.id())),
+      on_host_(device.kind() == INFINI_DEVICE_CPU),
+      through_host_(!on_host_ && !wire_takes_device_memory) {
+  if (!through_host_) finish();
+}
+
 bool Staging::packs(const Lane& lane) {
   return std::any_of(lane.pieces.begin(), lane.pieces.end(),
                      [](const Piece& piece) { return !piece.direct; });

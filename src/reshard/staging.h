@@ -42,10 +42,8 @@ struct Slot {
 
 class Staging {
  public:
-  Staging(Device& device, bool wire_takes_device_memory)
-      : place_(place_of(device.kind(), device.id())),
-        on_host_(device.kind() == INFINI_DEVICE_CPU),
-        through_host_(!on_host_ && !wire_takes_device_memory) {}
+  // Waits for what the client has put on the default stream where the transport reads and writes shards by itself.
+  Staging(Device& device, bool wire_takes_device_memory);
 
   // Of a lane, for one of its slots.
   int64_t bytes_needed(const Lane& lane) const {
