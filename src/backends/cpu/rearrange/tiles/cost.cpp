@@ -58,9 +58,7 @@ double tiles_ns(const TileSchedule& s, const RearrangePlan& plan, const Setting&
   const Blocks blocks = blocks_of(s, small);
   const auto steps = static_cast<double>(std::bit_width(static_cast<uint64_t>(lanes)) - 1);
   const auto rows = static_cast<double>(unit), columns = static_cast<double>(lanes);
-  // A vector that reaches over two lines is stored to both.
-  const double stores = effort.streamed || s.aligned() ? 1 : 2;
-  const double block = columns * (stores * m.vector_ns + steps * m.exchange_ns);
+  const double block = columns * (m.vector_ns + steps * m.exchange_ns);
   const double panel = (uniform ? 1 : rows) * turn_ns(m);  // where each row lies
   // Edges are loaded and stored by masks, which takes twice as long.
   effort.instructions_ns = blocks.panels * panel + (blocks.whole + 2 * blocks.edges) * block +
