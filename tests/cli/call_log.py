@@ -39,6 +39,11 @@ def mismatches(tool, scratch):
             yield f"{off!r} is not off: {result.stderr}"
     if "infini: " not in run(tool, "2", "check", PROBLEMS[0]).stderr:
         yield "a number is not standard error"
+    pipe = pathlib.Path(scratch, f"pipe_{os.getpid()}")
+    os.mkfifo(pipe)
+    if f"INFINI_VERBOSE={pipe} is not understood" not in run(tool, str(pipe), "plan", PROBLEMS[0]).stdout:
+        yield "a pipe that nobody reads is not told"
+    pipe.unlink()
     if "INFINI_VERBOSE=/nowhere/log is not understood" not in run(tool, "/nowhere/log", "plan", PROBLEMS[0]).stdout:
         yield "a file that cannot be written is not told"
 

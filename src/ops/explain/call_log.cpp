@@ -17,8 +17,10 @@ int open_log() {
   const char* const wish = environment("INFINI_VERBOSE");
   if (wish == nullptr || *wish == 0 || std::strcmp(wish, "0") == 0) return -1;
   if (wish[std::strspn(wish, "0123456789")] == 0) return STDERR_FILENO;  // 2 is no file's name
-  const int file = open(wish, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  // A pipe that nobody reads is refused, not waited for.
+  const int file = open(wish, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
   if (file < 0) tell_not_understood("INFINI_VERBOSE", "1 or a file that can be written");
+  if (file >= 0) fcntl(file, F_SETFL, O_APPEND);
   return file;
 }
 
