@@ -20,7 +20,7 @@ class Tool:
         self.path = path
 
     def run(self, *words, **more):
-        return subprocess.run([self.path, *map(str, words)], capture_output=True, text=True, timeout=120, **more)
+        return subprocess.run([self.path, *map(str, words)], capture_output=True, text=True, timeout=600, **more)
 
     def succeeds(self, *words, **more):
         done = self.run(*words, **more)
