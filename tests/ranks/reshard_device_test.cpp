@@ -1,0 +1,165 @@
+// Reshardings and products of shards on a device: through page-locked memory, and by a transport that takes device memory itself,
+// as CUDA-aware MPI does. Ranks are threads that share the device INFINI_TEST_DEVICE.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "base/device_kind.h"
+#include "infiniproduct.h"
+#include "infinirt.h"
+#include "plan/reshard/random_reshard_test.h"
+#include "plan/reshard/reshard_text.h"
+#include "tests/ranks/in_process_transport.h"
+#include "tests/ranks/on_ranks.h"
+
+namespace infini {
+namespace {
+
+using namespace reshard_test;
+using test::InProcessNetwork;
+using test::on_ranks;
+
+constexpr auto fine = INFINI_STATUS_SUCCESS;
+
+// Device memory whose content is still on its way on the default stream when it is handed out.
+template <class T>
+class Pending {
+ public:
+  explicit Pending(const std::vector<T>& host) : bytes_(host.size() * sizeof(T)) {
+    EXPECT_EQ(fine, infinirtMalloc(&uploaded_, bytes_ + 1));
+    EXPECT_EQ(fine, infinirtMalloc(&p_, bytes_ + 1));
+    EXPECT_EQ(fine, infinirtMemcpy(uploaded_, host.data(), bytes_, INFINIRT_MEMCPY_H2D));
+    EXPECT_EQ(fine, infinirtMemcpyAsync(p_, uploaded_, bytes_, INFINIRT_MEMCPY_D2D, nullptr));
+  }
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+  ~Pending() { infinirtFree(p_), infinirtFree(uploaded_); }
+  void* get() const { return p_; }
+  std::vector<T> host() const {
+    std::vector<T> out(bytes_ / sizeof(T));
+    EXPECT_EQ(fine, infinirtMemcpy(out.data(), p_, bytes_, INFINIRT_MEMCPY_D2H));
+    return out;
+  }
+
+ private:
+  void *p_ = nullptr, *uploaded_ = nullptr;
+  size_t bytes_;
+};
+
+// Whether the host can read there; of an emulated device's memory it cannot.
+bool host_reads(const void* p) {
+  int ends[2];
+  EXPECT_EQ(0, pipe(ends));
+  const bool reads = write(ends[1], p, 1) == 1;
+  close(ends[0]), close(ends[1]);
+  return reads;
+}
+
+// As CUDA-aware MPI: between any memory, on a stream of its own that waits for no other.
+void copy_anywhere(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
+  const bool to_host = host_reads(to), from_host = host_reads(from);
+  if (to_host && from_host) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const auto kind = to_host     ? INFINIRT_MEMCPY_D2H
+                    : from_host ? INFINIRT_MEMCPY_H2D
+                                : INFINIRT_MEMCPY_D2D;
+  infinirtStream_t stream = nullptr;
+  EXPECT_EQ(fine, infinirtStreamCreate(&stream));
+  EXPECT_EQ(fine, infinirtMemcpyAsync(to, from, bytes, kind, stream));
+  EXPECT_EQ(fine, infinirtStreamSynchronize(stream));
+  EXPECT_EQ(fine, infinirtStreamDestroy(stream));
+}
+
+class DeviceRanks : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    const char* const name = std::getenv("INFINI_TEST_DEVICE");
+    if (name == nullptr) GTEST_SKIP() << "INFINI_TEST_DEVICE names no device";
+    kind_ = device_kind_from_name(name);
+    const bool there = infinirtSetDevice(kind_, 0) == fine;
+    ASSERT_TRUE(there || std::getenv("INFINI_TEST_DEVICE_REQUIRED") == nullptr) << name;
+    if (!there) GTEST_SKIP() << "no " << name;
+  }
+  infiniTransport_t transport_of(InProcessNetwork& network, int rank) const {
+    infiniTransport_t transport = network.transport_of(rank);
+    transport.takes_device_memory = GetParam();
+    return transport;
+  }
+  infiniDevice_t kind_ = INFINI_DEVICE_CPU;
+};
+
+TEST_P(DeviceRanks, ShardsArrive) {
+  for (const char* text : {"i32 12x40 (2: block,replicate) -> (3: block,replicate)",
+                           "i32 12x40 (3: block,replicate) -> (3: replicate,block)",
+                           "i32 12x40 (3: replicate,block) -> (3: block,replicate)",
+                           "i32 24x18 (2x2: cyclic:4,cyclic:3) -> perm=1,0 (4: block,replicate)"}) {
+    const ReshardPlan plan = parse_reshard(text);
+    const Ranks all = shards_of(plan, Side(plan.source().distribution()),
+                                Side(plan.destination().distribution()));
+    infiniReshardPlan_t handle = nullptr;
+    ASSERT_EQ(fine, infiniReshardCreatePlan(&handle, text)) << infiniGetLastErrorString();
+    InProcessNetwork network(plan.ranks());
+    network.copy = copy_anywhere;
+    std::vector<std::vector<int32_t>> got(all.dst.size());
+    const auto outcomes = on_ranks(plan.ranks(), [&](int rank) {
+      const auto r = static_cast<size_t>(rank);
+      EXPECT_EQ(fine, infinirtSetDevice(kind_, 0));
+      const Pending<int32_t> src(all.src[r]), dst(std::vector<int32_t>(all.dst[r].size(), -7));
+      const infiniTransport_t transport = transport_of(network, rank);
+      infiniReshardOptions_t options{};
+      options.size = sizeof options;
+      options.piece_bytes = 256;
+      options.timeout = 20;
+      const auto status =
+          infiniReshard(handle, dst.get(), nullptr, src.get(), nullptr, &transport, &options);
+      got[r] = dst.host();
+      return status;
+    });
+    for (size_t r = 0; r < outcomes.size(); ++r) {
+      EXPECT_EQ(fine, outcomes[r].status) << text << ": " << outcomes[r].words;
+      EXPECT_EQ(got[r], all.dst[r]) << text << ", rank " << r;
+    }
+    infiniReshardDestroyPlan(handle);
+  }
+}
+
+TEST_P(DeviceRanks, ProductsAreExact) {
+  infiniProductPlan_t plan = nullptr;
+  ASSERT_EQ(fine,
+            infiniProductCreatePlan(&plan,
+                                    "f32 16x24 (2: block,replicate) * 24x8 (2: block,replicate) "
+                                    "-> (2: block,replicate) panel=6"))
+      << infiniGetLastErrorString();
+  InProcessNetwork network(2);
+  network.copy = copy_anywhere;
+  const auto outcomes = on_ranks(2, [&](int rank) {
+    EXPECT_EQ(fine, infinirtSetDevice(kind_, 0));
+    // Row i of A is full of i, B of twos.
+    std::vector<float> rows(size_t{8} * 24), wanted(size_t{8} * 8);
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(rank * 8 + int(i) / 24);
+    for (size_t i = 0; i < wanted.size(); ++i)
+      wanted[i] = static_cast<float>((rank * 8 + int(i) / 8) * 48 + 1);
+    const Pending<float> a(rows), b(std::vector<float>(size_t{12} * 8, 2)),
+        c(std::vector<float>(wanted.size(), 1));
+    const infiniTransport_t transport = transport_of(network, rank);
+    const auto status = infiniProduct(plan, c.get(), nullptr, a.get(), nullptr, b.get(), nullptr, 1,
+                                      1, &transport, nullptr);
+    EXPECT_EQ(wanted, c.host()) << "rank " << rank;
+    return status;
+  });
+  for (const auto& outcome : outcomes) EXPECT_EQ(fine, outcome.status) << outcome.words;
+  infiniProductDestroyPlan(plan);
+}
+
+INSTANTIATE_TEST_SUITE_P(ReshardRun, DeviceRanks, testing::Bool(), [](const auto& info) {
+  return info.param ? "DeviceMemoryOnTheWire" : "ThroughTheHost";
+});
+
+}  // namespace
+}  // namespace infini
