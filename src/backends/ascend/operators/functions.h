@@ -27,6 +27,10 @@ struct FunctionRun {
 };
 
 void run_map(Calls& calls, const FunctionRun& run);
+// Is there a call of the vendor's for this elementwise function? Else:
+bool has_call(Function function);
+// Of one dense row, by the table's formula.
+void run_host_map(const FunctionRun& run);
 // Of one dense row: where the vendor's call truncates or wraps around instead of rounding and saturating.
 void run_host_cast(const FunctionRun& run);
 // Convert, of one dense row: no call has the formats of 8 bits, and none rounds scale·x + shift once.

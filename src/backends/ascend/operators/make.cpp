@@ -92,7 +92,7 @@ unsigned packed_operands(const OperatorPlan& plan) {
 }
 
 bool is_hosts(const OperatorPlan& plan) {
-  return plan.function == Function::convert ||
+  return (is_map(plan) && !has_call(plan.function)) ||  // convert has none, either
          (plan.function == Function::cast && !casts_as_we_do(plan.dtypes[0], plan.dtypes[1]));
 }
 
@@ -153,7 +153,8 @@ class AclnnOperator final : public OperatorKernel {
     }
     if (!on_host_) return run_map(calls, run);
     if (calls.is_dry()) return;
-    function_ == Function::cast ? run_host_cast(run) : run_host_convert(run);
+    if (function_ == Function::cast) return run_host_cast(run);
+    function_ == Function::convert ? run_host_convert(run) : run_host_map(run);
   }
 
   // A byte for each element of a matrix, uploaded once.
@@ -189,7 +190,8 @@ std::string why_declined(const OperatorPlan& plan) {
   if (f == Function::convert || f == Function::cast) return "";
   const bool exact = f == Function::add || f == Function::sub || f == Function::mul ||
                      f == Function::div || f == Function::rope;
-  if (plan.dtypes[1] == INFINI_DTYPE_F64 && !exact && f != Function::random_sample)
+  if (plan.dtypes[1] == INFINI_DTYPE_F64 && !exact && !is_hosts(plan) &&
+      f != Function::random_sample)
     return "the vendor's operator takes f16, bf16 and f32";
   return "";
 }

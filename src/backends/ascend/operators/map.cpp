@@ -30,7 +30,30 @@ void run_swiglu(Calls& calls, const View& c, const View& a, const View& b) {
   calls.cast(c, product);
 }
 
+// The vendor's calls; a is b where a function has one source.
+struct Map {
+  Function function;
+  void (*run)(Calls&, const View& y, const View& a, const View& b);
+};
+using V = const View&;
+constexpr Map maps[] = {
+    {Function::add, [](Calls& calls, V y, V a, V b) { calls.add(y, a, b); }},
+    {Function::sub, [](Calls& calls, V y, V a, V b) { calls.sub(y, a, b); }},
+    {Function::mul, [](Calls& calls, V y, V a, V b) { calls.mul(y, a, b); }},
+    {Function::div, [](Calls& calls, V y, V a, V b) { calls.div(y, a, b); }},
+    {Function::swiglu, run_swiglu},
+    {Function::silu, [](Calls& calls, V y, V a, V) { calls.silu(y, a); }},
+    {Function::gelu, [](Calls& calls, V y, V a, V) { calls.gelu(y, a); }},
+    {Function::relu, [](Calls& calls, V y, V a, V) { calls.relu(y, a); }},
+    {Function::sigmoid, [](Calls& calls, V y, V a, V) { calls.sigmoid(y, a); }}};
+
 }  // namespace
+
+bool has_call(Function function) {
+  for (const Map& map : maps)
+    if (map.function == function) return true;
+  return function == Function::cast;
+}
 
 void run_map(Calls& calls, const FunctionRun& run) {
   const bool cast = run.plan.function == Function::cast;
@@ -39,18 +62,9 @@ void run_map(Calls& calls, const FunctionRun& run) {
   };
   const View y = view_of(run, 0, type(0)), a = view_of(run, 1, type(1));
   const View b = run.plan.operands > 2 ? view_of(run, 2, type(2)) : a;
-  switch (run.plan.function) {
-    case Function::add: return calls.add(y, a, b);
-    case Function::sub: return calls.sub(y, a, b);
-    case Function::mul: return calls.mul(y, a, b);
-    case Function::div: return calls.div(y, a, b);
-    case Function::swiglu: return run_swiglu(calls, y, a, b);
-    case Function::silu: return calls.silu(y, a);
-    case Function::gelu: return calls.gelu(y, a);
-    case Function::relu: return calls.relu(y, a);
-    case Function::sigmoid: return calls.sigmoid(y, a);
-    default: return calls.cast(y, a);
-  }
+  if (cast) return calls.cast(y, a);
+  for (const Map& map : maps)
+    if (map.function == run.plan.function) return map.run(calls, y, a, b);
 }
 
 }  // namespace infini::ascend
