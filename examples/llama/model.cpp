@@ -152,6 +152,13 @@ Tensor Model::run_layers(const Tensor& x, const Tensor& positions, Size slot, Si
   return logits_of(x);
 }
 
+Tensor Model::embedding_of(int64_t token) const {
+  if (token < 0 || static_cast<Size>(token) >= config_.vocabulary)
+    throw std::runtime_error("token " + std::to_string(token) + " is none of 0 to " +
+                             std::to_string(config_.vocabulary - 1));
+  return slice(embeddings_, 0, static_cast<Size>(token), 1);
+}
+
 Tensor Model::prefill(const std::vector<int64_t>& prompt) {
   const Size s = prompt.size();
   if (s == 0 || s >= config_.context)
@@ -162,7 +169,7 @@ Tensor Model::prefill(const std::vector<int64_t>& prompt) {
   std::vector<int64_t> places;
   for (Size i = 0; i < s; ++i) {
     places.push_back(static_cast<int64_t>(i));
-    op::rearrange_(slice(x, 0, i, 1), slice(embeddings_, 0, static_cast<Size>(prompt[i]), 1));
+    op::rearrange_(slice(x, 0, i, 1), embedding_of(prompt[i]));
     open_slot(i);
   }
   length_ = s;
@@ -178,7 +185,7 @@ void Model::record() {
 Tensor Model::step(int64_t token) {
   const Size last = config_.context - 1;
   if (length_ >= last) throw std::runtime_error("the cache is full");
-  op::rearrange_(x_, slice(embeddings_, 0, static_cast<Size>(token), 1));
+  op::rearrange_(x_, embedding_of(token));
   position_->copy_from(
       Tensor::from_vector<int64_t>({static_cast<int64_t>(length_)}, {1}, Device::cpu()));
   if (graph_)

@@ -56,6 +56,7 @@ class Model {
   Tensor logits_of(const Tensor& x);
   Tensor run_layers(const Tensor& x, const Tensor& positions, Size slot, Size seen,
                     const Tensor& mask);
+  Tensor embedding_of(int64_t token) const;
   void open_slot(Size slot);
   void close_slots();
 
