@@ -101,15 +101,17 @@ void measure_crowded_line(Machine& m, const Room& room) {
                     far_pitch = page_bytes + line_bytes, each = columns * far_pitch;
   const int threads = std::min(available_threads(), crowding_threads);
   const auto ns_at = [&](int64_t pitch) {
-    return best_ns([&] {
-             parallel_for(threads, threads, [&](int64_t begin, int64_t end) {
-               for (int64_t i = begin; i < end; ++i)
-                 run_panels(panel_kernels(isa(), word).cached,
-                            panel_of({room.dst + i * each, room.src + i * each}, word, columns,
-                                     pitch, pitch),
-                            rows);
-             });
-           }) /
+    return best_ns(
+               [&] {
+                 parallel_for(threads, threads, [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i)
+                     run_panels(panel_kernels(isa(), word).cached,
+                                panel_of({room.dst + i * each, room.src + i * each}, word, columns,
+                                         pitch, pitch),
+                                rows);
+                 });
+               },
+               5, together_ns) /
            static_cast<double>(rows * columns);
   };
   Machine unit = m;  // in which a line waits for a nanosecond
@@ -133,8 +135,8 @@ void measure_pairs(Machine& m, const Room& room) {
     TileSchedule forced = *schedule;
     forced.store = TileSchedule::Store::streamed, forced.depth = depth;
     const auto kernel = make_tiles(forced, plan, policy);
-    return best_ns([&] { kernel->run(room.dst, room.src, nullptr); }) * policy.threads /
-           static_cast<double>(side * pitch / line_bytes);
+    return best_ns([&] { kernel->run(room.dst, room.src, nullptr); }, 5, together_ns) *
+           policy.threads / static_cast<double>(side * pitch / line_bytes);
   };
   m.far_line_ns = ns_by(1), m.far_pair_ns = ns_by(2);
 }
