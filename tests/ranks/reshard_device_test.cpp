@@ -12,6 +12,7 @@
 #include "infinirt.h"
 #include "plan/reshard/random_reshard_test.h"
 #include "plan/reshard/reshard_text.h"
+#include "runtime/place.h"
 #include "tests/ranks/in_process_transport.h"
 #include "tests/ranks/on_ranks.h"
 
@@ -85,6 +86,11 @@ class DeviceRanks : public testing::TestWithParam<bool> {
     const bool there = infinirtSetDevice(kind_, 0) == fine;
     ASSERT_TRUE(there || std::getenv("INFINI_TEST_DEVICE_REQUIRED") == nullptr) << name;
     if (!there) GTEST_SKIP() << "no " << name;
+  }
+  // The emulator wants everything back.
+  void TearDown() override {
+    Place& place = place_of(kind_, 0);
+    place.memory.trim(), place.pinned.trim();
   }
   infiniTransport_t transport_of(InProcessNetwork& network, int rank) const {
     infiniTransport_t transport = network.transport_of(rank);
