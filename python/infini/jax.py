@@ -1,10 +1,10 @@
-"""infini's functions inside jax.jit, jax.grad, jax.vmap and jax.jvp.
+"""infini's functions inside jax.jit, jax.grad, jax.vmap and jax.jvp, on the CPU and on CUDA GPUs.
 
     import infini.jax as ij
     y = jax.jit(lambda x: ij.rearrange(x, "b s (h d) -> b h s d", h=8))(x)
 
-They are custom calls: XLA calls infini's kernels on its own buffers. Where that is not possible (a platform other than the
-CPU, a JAX whose interface is not known) they are host callbacks. enable_cuda() makes them custom calls on CUDA GPUs, too."""
+They are custom calls: XLA calls infini's kernels on its own buffers and streams. Where that is not possible (another
+platform, a JAX whose interface is not known) they are host callbacks."""
 from __future__ import annotations
 
 import math
@@ -23,11 +23,10 @@ from jax.interpreters import ad, batching, mlir
 from . import _core
 from ._convert import convert as _convert_arrays
 
-__all__ = ["contiguous", "convert", "enable_cuda", "matmul", "permute", "rearrange", "repeat"]
+__all__ = ["contiguous", "convert", "matmul", "permute", "rearrange", "repeat"]
 
 _lock = threading.Lock()
 _known: dict[str, bool] = {}
-_on_cuda: list[tuple[Primitive, Callable[..., Any]]] = []
 
 
 def _register(platform: str) -> bool:
@@ -83,8 +82,8 @@ def _operator(name: str, result: Callable, host: Callable, attributes: Callable)
         return rule
 
     mlir.register_lowering(primitive, through_host)
-    mlir.register_lowering(primitive, lower("cpu"), platform="cpu")
-    _on_cuda.append((primitive, lower("cuda")))
+    for platform in ("cpu", "cuda"):
+        mlir.register_lowering(primitive, lower(platform), platform=platform)
     return primitive
 
 
@@ -248,14 +247,6 @@ batching.primitive_batchers[_convert] = lambda arrays, dims, **params: (_convert
 
 
 # --- what is called ---
-
-
-def enable_cuda() -> None:
-    """From now on programs that are compiled for CUDA GPUs call infini's kernels on XLA's streams, not through the host.
-
-    Not the default, since nobody has tried it on a GPU yet."""
-    for primitive, rule in _on_cuda:
-        mlir.register_lowering(primitive, rule, platform="cuda")
 
 
 def rearrange(x: Any, pattern: str, **sizes: int) -> Any:
