@@ -129,8 +129,8 @@ Fresh make_fresh(const Array& like, const int64_t* shape, int rank, Call& call) 
     made = empty_cupy(like, to_tuple(shape, rank));
   else
     made = empty_own(like, shape, rank);
-  Array array = read_array(made, "the result", call);
-  return {std::move(made), std::move(array), &framework};
+  const nb::handle result = made;
+  return {std::move(made), read_array(result, "the result", call), &framework};
 }
 
 nb::object Fresh::take() {

@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -69,7 +70,28 @@ struct Call {
   bool has_own = false;  // a tensor of our own, whose work may be on the thread's stream
 };
 
-struct Array {
+// Room for any array's dims, of which copies take those that it has.
+struct Dims {
+  int rank = 0;
+  int64_t shape[max_rank];
+  int64_t steps[max_rank];  // in bytes
+
+  Dims() = default;
+  Dims(const Dims& other) : rank(other.rank) { take(other); }
+  Dims& operator=(const Dims& other) {
+    rank = other.rank;
+    take(other);
+    return *this;
+  }
+
+ private:
+  void take(const Dims& other) {
+    std::copy_n(other.shape, rank, shape);
+    std::copy_n(other.steps, rank, steps);
+  }
+};
+
+struct Array : Dims {
   nb::handle object;  // the caller holds it
   const Framework* framework = nullptr;
   void* data = nullptr;
@@ -79,9 +101,6 @@ struct Array {
   bool writable = false;
   infinicore::Tensor own;        // when it is one of ours
   std::shared_ptr<void> keeper;  // what was taken from the object; dropped with the GIL held
-  int rank = 0;
-  int64_t shape[max_rank];
-  int64_t steps[max_rank];  // in bytes
 
   bool is_empty() const;
   int64_t count() const;
