@@ -1,5 +1,6 @@
 // infini machine: the facts about this processor by which kernels are chosen, assumed or measured.
 #include <cstdio>
+#include <ctime>
 
 #include "backends/cpu/machine/machine.h"
 #include "base/error.h"
@@ -23,9 +24,22 @@ std::string facts_json(const cpu::Machine& machine) {
   return object.text();
 }
 
-// Measured now, and kept for the processes that come.
+double seconds_of(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Measured now, and kept for the processes that come. This thread works all the time, unless others have its processor.
 cpu::Machine measure_and_keep() {
+  constexpr double quiet_share = 0.8;
+  const double start = seconds_of(CLOCK_MONOTONIC), worked = seconds_of(CLOCK_THREAD_CPUTIME_ID);
   cpu::Machine machine = cpu::measure_machine(cpu::profile_of_this_processor());
+  if (seconds_of(CLOCK_THREAD_CPUTIME_ID) - worked <
+      quiet_share * (seconds_of(CLOCK_MONOTONIC) - start))
+    std::printf(
+        "note: other programs used the processors meanwhile. By such facts kernels are\n"
+        "chosen worse than by the built-in profile: measure again when they are idle.\n");
   const std::string path = cpu::machine_file();
   std::string why_not;
   require(
