@@ -2,8 +2,6 @@
 // as CUDA-aware MPI does. Ranks are threads that share the device INFINI_TEST_DEVICE.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <thread>
 
@@ -50,31 +48,18 @@ class Pending {
   size_t bytes_;
 };
 
-// Whether the host can read there; of an emulated device's memory it cannot.
-bool host_reads(const void* p) {
-  int ends[2];
-  EXPECT_EQ(0, pipe(ends));
-  const bool reads = write(ends[1], p, 1) == 1;
-  close(ends[0]), close(ends[1]);
-  return reads;
-}
-
-// As CUDA-aware MPI: between any memory, on a stream of its own that waits for no other.
+// As CUDA-aware MPI: between any memory, on a stream of its own that waits for no other. Which memory it is the device's runtime
+// knows, which refuses the wrong kinds of copies.
 void copy_anywhere(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
-  const bool to_host = host_reads(to), from_host = host_reads(from);
-  if (to_host && from_host) {
-    std::memcpy(to, from, bytes);
-    return;
-  }
-  const auto kind = to_host     ? INFINIRT_MEMCPY_D2H
-                    : from_host ? INFINIRT_MEMCPY_H2D
-                                : INFINIRT_MEMCPY_D2D;
   infinirtStream_t stream = nullptr;
   EXPECT_EQ(fine, infinirtStreamCreate(&stream));
-  EXPECT_EQ(fine, infinirtMemcpyAsync(to, from, bytes, kind, stream));
+  bool copied = false;
+  for (const auto kind : {INFINIRT_MEMCPY_D2D, INFINIRT_MEMCPY_D2H, INFINIRT_MEMCPY_H2D})
+    copied = copied || infinirtMemcpyAsync(to, from, bytes, kind, stream) == fine;
   EXPECT_EQ(fine, infinirtStreamSynchronize(stream));
   EXPECT_EQ(fine, infinirtStreamDestroy(stream));
+  if (!copied) std::memcpy(to, from, bytes);
 }
 
 class DeviceRanks : public testing::TestWithParam<bool> {
