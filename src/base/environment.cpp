@@ -101,7 +101,8 @@ bool names_an_operator(const std::string& name) {
 
 bool is_known(const std::string& name) {
   return std::find(std::begin(known), std::end(known), name) != std::end(known) || name == shared ||
-         name.starts_with("INFINI_TEST_") || names_an_operator(name);
+         name.starts_with("INFINI_TEST_") || name.starts_with("INFINI_FUZZ_") ||
+         names_an_operator(name);
 }
 
 }  // namespace
