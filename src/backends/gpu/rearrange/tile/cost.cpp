@@ -85,17 +85,22 @@ double table_instructions(const TileSchedule& s) {
 
 // Units one by one: all runs of a thread are found from the first, unless that takes several loops.
 void add_single_walk(const TileSchedule& s, BlockWork& work) {
-  const double lanes = s.lanes.divisor, positions = std::ceil(s.run_units[0] / lanes);
+  const double lanes = s.lanes.divisor, before = s.per_place == 0 ? 0 : 0.5 * lanes;
+  const double positions = std::ceil((s.run_units[0] + before) / lanes);
   const bool linear = s.runs_depth <= 1 && s.repeats[0] == 1;
   const double runs = static_cast<double>(s.runs[0]) * s.repeats[0];
   work.rounds = positions * std::ceil(runs / s.run_threads);
   work.warps = warps(lanes * s.run_threads);
   work.vector = linear ? 7 : 20;
   work.at_once = 4;
-  work.words = s.unit == 1 ? 8 : s.unit == 2 ? 5 : 4;  // of the time that a store takes
+  // Of the time that a store of a warp takes, which goes to 1, 2 or 4 places and more.
+  constexpr double stores[3][3] = {{6, 11, 24}, {5, 8, 15}, {4, 4, 8}};
+  const double askew = s.per_place == 0 && s.unit < 4 ? 1.35 : 1;
+  work.words = askew * stores[std::min(s.unit / 2, 2)][lanes >= 32 ? 0 : lanes >= 16 ? 1 : 2];
   work.word_bytes = s.unit;
   work.piece = std::min(lanes, 32.0) * s.unit;
-  work.once += work.warps * positions * (20 + 14.0 * s.run_depth);
+  work.once += s.per_place != 0 ? work.warps * std::ceil(runs / s.run_threads) * 30
+                                : work.warps * positions * (20 + 14.0 * s.run_depth);
 }
 
 // Runs that are copied inside shared memory, and then shifted.

@@ -116,14 +116,19 @@ void Interpreter::store_runs_single(const TileSchedule& s, const TilePlace& plac
                                     uint32_t number) {
   const ThreadPlace thread = place_thread(s, number);
   const int64_t from = misalignment(src_base_ + place.src - place.below) + place.below;
-  for (uint32_t p = thread.vector; p < static_cast<uint32_t>(place.run_units); p += s.lanes.divisor)
-    for (uint32_t n = thread.run; n < static_cast<uint32_t>(place.runs * place.repeats);
-         n += s.run_threads) {
-      const RepeatedRun which = find_repeat(s, place, n);
-      const WalkPlace at = place_position(s, p), run = place_run(s, which.run);
-      store(dst_base_ + place.dst + at.step + run.step + which.repeat * s.repeat_step,
-            get_shared(from + at.image + run.image, s.unit));
+  for (uint32_t n = thread.run; n < static_cast<uint32_t>(place.runs * place.repeats);
+       n += s.run_threads) {
+    const RepeatedRun which = find_repeat(s, place, n);
+    const WalkPlace run = place_run(s, which.run);
+    const int64_t to = dst_base_ + place.dst + run.step + which.repeat * s.repeat_step;
+    const int32_t before = s.per_place == 0 ? 0 : places_before(s, static_cast<uintptr_t>(to));
+    for (int32_t p = static_cast<int32_t>(thread.vector) - before; p < place.run_units;
+         p += static_cast<int32_t>(s.lanes.divisor)) {
+      if (p < 0) continue;
+      const WalkPlace at = place_position(s, static_cast<uint32_t>(p));
+      store(to + at.step, get_shared(from + at.image + run.image, s.unit));
     }
+  }
 }
 
 // Copies of runs: each vector as the thread gathers it, the units that lie behind its run included.

@@ -221,6 +221,13 @@ class Layouter : TileWalks {
       s.run_threads =
           static_cast<uint32_t>(std::clamp(tile_threads / lanes, int64_t{1}, runs * s.repeats[0]));
       s.by_runs[0] = divisor_of(s.runs[0]), s.by_runs[1] = divisor_of(s.runs[1]);
+      // Fewer are not worth a round that begins before them.
+      constexpr int64_t least_rounds = 2;
+      const bool by_sectors = s.run_depth == 1 && s.run[0].step <= sector_bytes &&
+                              lanes * s.run[0].step >= sector_bytes &&
+                              s.run_units[0] >= least_rounds * lanes;
+      s.per_place =
+          by_sectors ? static_cast<int32_t>(ceil_div(int64_t{1} << 16, s.run[0].step)) : 0;
       return list_runs();
     }
     if (gather != Gather::words) s.run_threads = alike(s.run_threads);

@@ -108,6 +108,9 @@ struct TileSchedule {
   uint32_t runs_at;
   FastDivisor
       by_runs[2];  // single: repeats are shared out to threads after runs, [1] of clipped tiles
+  // single: 2^16 by the bytes from position to position, rounded up, where threads side by side begin at a sector, which
+  // may lie before their run; else 0.
+  int32_t per_place;
   TileLoop run[max_tile_loops];   // positions in a run: image, step in dst
   TileLoop many[max_tile_loops];  // runs of a tile: image, step in dst
   TileLoop row[max_tile_loops];   // rows of a tile: image, step in src
@@ -275,6 +278,11 @@ struct RepeatedRun {
 constexpr RepeatedRun find_repeat(const TileSchedule& s, const TilePlace& place, uint32_t number) {
   const uint32_t repeat = divide(number, s.by_runs[place.runs != s.runs[0]]);
   return {number - repeat * static_cast<uint32_t>(place.runs), repeat};
+}
+
+// So many places before a run that begins at `address` threads begin, so that they do at a sector.
+constexpr int32_t places_before(const TileSchedule& s, uintptr_t address) {
+  return static_cast<int32_t>(address & (sector_bytes - 1)) * s.per_place >> 16;
 }
 
 // Piece `number` of all that the runs of a tile touch in dst.

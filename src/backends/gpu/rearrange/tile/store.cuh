@@ -223,8 +223,29 @@ struct TileStore {
       });
   }
 
+  // Positions of a loop, run by run, threads side by side from a sector on: they share fewer of them.
+  __device__ void single_by_sectors(const ThreadPlace& thread) const {
+    const auto lanes = static_cast<int32_t>(s.lanes.divisor);
+    const int64_t stride = s.run[0].step * lanes;
+    const int32_t image_stride = s.run[0].image * lanes;
+    for (uint32_t n = thread.run; n < place.runs * place.repeats; n += s.run_threads) {
+      const RepeatedRun which = find_repeat(s, place, n);
+      const WalkPlace run = run_of(which.run);
+      char* to = dst + run.step + which.repeat * s.repeat_step;
+      auto p =
+          static_cast<int32_t>(thread.vector) - places_before(s, reinterpret_cast<uintptr_t>(to));
+      to += p * s.run[0].step;
+      const unsigned char* image = from + run.image + p * s.run[0].image;
+      if (p < 0) p += lanes, to += stride, image += image_stride;
+#pragma unroll 4
+      for (; p < place.run_units; p += lanes, to += stride, image += image_stride)
+        store_word<unit>(to, load_word<unit>(image));
+    }
+  }
+
   // A thread's positions, each in all of its runs: what it finds out of a position serves them all.
   __device__ void single(const ThreadPlace& thread) const {
+    if (s.per_place != 0) return single_by_sectors(thread);
     for (auto p = thread.vector; p < place.run_units; p += s.lanes.divisor) {
       const WalkPlace at = place_position(s, p);
       if (s.runs_depth > 1 || place.repeats > 1) {
