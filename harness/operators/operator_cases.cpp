@@ -177,7 +177,9 @@ std::vector<std::string> curated_operator_cases(Function function) {
           "f8 64x65 x_dtype=f32 saturates=1", "i8 200x90 x_dtype=f16 x=1,200 y_at=1 scale=7",
           "f16 5x1000 x_dtype=f8 x_e5m2=1", "f8 5x1000 x_dtype=f64 y_e5m2=1",
           "i32 33x70 x_dtype=bf16 x=1,33", "i32 8 x_dtype=f64 x_shape=scalar",
-          "f32 40x41x42 x_dtype=f16 x=1,42,1722 along=1"})
+          "f32 40x41x42 x_dtype=f16 x=1,42,1722 along=1",
+          "bf16 1x4x5x16 y=320,80,-1,5 x_dtype=i8 scale=0.375 shift=-3 along=3",
+          "u8 3x64x40x3 x_dtype=f32 x=7680,40,1,2560 along=3", "i8 64x48 x_dtype=f32 along=0"})
       add(rest);
   const auto dtypes = {"f16", "bf16", "f32", "f64"};
   for (const char* const dtype : dtypes) {

@@ -58,6 +58,7 @@ inline void ask_model(int id, DeviceModel& model) {
 }  // namespace infini::gpu
 
 #include "backends/gpu/runtime/runtime_names.h"
+#include "backends/nvidia/conversions.h"
 
 namespace infini::gpu {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/gpu/operators/cast.cuh"
-#include "backends/gpu/operators/convert.cuh"
+#include "backends/gpu/operators/kernels.h"
 #include "backends/gpu/operators/map.cuh"
 #include "backends/gpu/operators/norm.cuh"
 #include "backends/gpu/operators/rope.cuh"
@@ -11,8 +11,6 @@
 
 namespace infini::gpu {
 namespace {
-
-constexpr int vector = 16;  // bytes
 
 template <class Use>
 auto with_float(infiniDtype_t dtype, Use use) {
@@ -34,48 +32,6 @@ auto with_number(infiniDtype_t dtype, Use use) {
     case 4: return use(uint32_t{});
     default: return use(uint64_t{});
   }
-}
-
-// The kernel for single elements and, where it exists, the one for vectors of them.
-struct Kernels {
-  const void *single, *vectors;
-  int count;                           // elements of a vector, or pairs of rope
-  const void* of_long_rows = nullptr;  // vectors, too, where it exists
-  bool neighbours = false;             // the two elements of a pair lie together, in vectors
-};
-
-template <class Use>
-auto with_word(int64_t bytes, Use use) {
-  switch (bytes) {
-    case 1: return use(uint8_t{});
-    case 2: return use(uint16_t{});
-    case 4: return use(uint32_t{});
-    default: return use(uint64_t{});
-  }
-}
-
-Kernels convert_kernels(const OperatorPlan& plan) {
-  const auto single = kernel_address(convert_elements);
-  // Vectors are of x as it lies, under one scale and shift: none of what is repeated, or of scales that differ.
-  if (plan.row_steps[1] == 0 || plan.row_steps[2] != 0 || plan.row_steps[3] != 0)
-    return {single, nullptr, 1};
-  return with_word(dtype_bytes(plan.dtypes[1]), [&](auto x) {
-    return with_word(dtype_bytes(plan.dtypes[0]), [&](auto y) {
-      using X = decltype(x);
-      using Y = decltype(y);
-      constexpr int count =
-          vector / static_cast<int>(sizeof(X) < sizeof(Y) ? sizeof(Y) : sizeof(X));
-      return Kernels{single, kernel_address(convert_packs<X, Y, count>), count};
-    });
-  });
-}
-
-Kernels tile_kernels(const OperatorPlan& plan) {
-  return with_word(dtype_bytes(plan.dtypes[1]), [&](auto x) {
-    return with_word(dtype_bytes(plan.dtypes[0]), [&](auto y) {
-      return Kernels{kernel_address(convert_tiles<decltype(x), decltype(y)>), nullptr, 1};
-    });
-  });
 }
 
 bool is_short_float(infiniDtype_t dtype) {
@@ -111,15 +67,19 @@ Kernels kernels_of_cast(const OperatorPlan& plan) {
 
 template <class T, class W, int count>
 Kernels norm_kernels() {
-  return {kernel_address(norm_rows<T, W, 1, held_packs>),
-          kernel_address(norm_rows<T, W, count, held_packs>), count,
-          sizeof(T) == 8 ? nullptr : kernel_address(norm_rows<T, W, count, long_held_packs>)};
+  Kernels kernels{kernel_address(norm_rows<T, W, 1, held_packs>),
+                  kernel_address(norm_rows<T, W, count, held_packs>), count};
+  if constexpr (sizeof(T) < 8) {
+    kernels.of_long_rows[0] = kernel_address(norm_rows<T, W, count, long_held_packs[0]>);
+    kernels.of_long_rows[1] = kernel_address(norm_rows<T, W, count, long_held_packs[1]>);
+    kernels.of_long_rows[2] = kernel_address(norm_rows<T, W, count, long_held_packs[2]>);
+  }
+  return kernels;
 }
 
 Kernels kernels_of(const OperatorPlan& plan) {
   switch (plan.function) {
     case Function::cast: return kernels_of_cast(plan);
-    case Function::convert: return convert_kernels(plan);
     case Function::causal_softmax:
       return with_float(plan.dtypes[0], [](auto x) {
         using T = decltype(x);
@@ -133,8 +93,8 @@ Kernels kernels_of(const OperatorPlan& plan) {
         constexpr int count = vector / static_cast<int>(sizeof(T));
         const void* const single = kernel_address(rotate_pairs<T, 1, false>);
         if (are_neighbours(plan))
-          return Kernels{single, kernel_address(rotate_pairs<T, count / 2, true>), count / 2,
-                         nullptr, true};
+          return Kernels{
+              single, kernel_address(rotate_pairs<T, count / 2, true>), count / 2, {}, true};
         return Kernels{single, kernel_address(rotate_pairs<T, count, false>), count};
       });
     case Function::rms_norm:

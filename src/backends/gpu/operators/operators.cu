@@ -5,6 +5,7 @@
 #include <climits>
 #include <vector>
 
+#include "backends/gpu/operators/convert.h"
 #include "backends/gpu/operators/kernel_table.cuh"
 #include "backends/gpu/operators/sampler.cuh"
 #include "backends/gpu/operators/split.h"
@@ -19,47 +20,6 @@ namespace {
 constexpr int64_t most_blocks = 1 << 16;  // each takes more than one unit then
 constexpr int64_t many_blocks = 4096;
 
-ConvertNumbers convert_numbers(const OperatorPlan& plan) {
-  const Conversion& c = plan.conversion;
-  ConvertNumbers numbers;
-  numbers.y = format_in(plan, 0);
-  numbers.x = format_in(plan, 1);
-  numbers.wide = is_wide(numbers.x) || is_wide(numbers.y);
-  numbers.computes = computes(c);
-  numbers.saturates = c.saturates;
-  std::copy_n(c.along, 2, numbers.along);
-  numbers.scale = c.scale;
-  numbers.shift = c.shift;
-  return numbers;
-}
-
-// More than there are, whichever dim is a side of them.
-int64_t tiles_of(const OperatorPlan& plan) {
-  int64_t tiles = ceil_div(plan.length, int64_t{tile_side});
-  for (int i = 0; i < plan.depth; ++i) tiles = saturating_mul(tiles, plan.loops[i].extent);
-  return tiles;
-}
-
-// Few elements that lie together in x but not in y, as a pixel's channels, are one thread's; many of them are a side of tiles.
-void take_planes(OperatorPlan& plan, ConvertNumbers& numbers) {
-  constexpr int64_t most_planes = 8, least_side = 16;
-  const int64_t bytes = dtype_bytes(plan.dtypes[1]);
-  if (plan.row_steps[1] == bytes) return;
-  for (int i = 0; i < plan.depth; ++i) {
-    const OperatorLoop loop = plan.loops[i];
-    const bool tiles = loop.extent >= least_side && plan.length >= least_side &&
-                       plan.row_steps[0] == dtype_bytes(plan.dtypes[0]);
-    if (loop.steps[1] != bytes || loop.extent > INT32_MAX) continue;
-    if (loop.extent > most_planes && (!tiles || tiles_of(plan) > most_units)) continue;
-    numbers.tiles = loop.extent > most_planes;
-    numbers.planes = static_cast<uint32_t>(loop.extent);
-    std::copy_n(loop.steps, 4, numbers.plane_steps);
-    std::copy(plan.loops + i + 1, plan.loops + plan.depth, plan.loops + i);
-    --plan.depth;
-    return;
-  }
-}
-
 class GpuOperator final : public OperatorKernel {
  public:
   GpuOperator(const GpuDevice& device, const OperatorPlan& plan, Split split,
@@ -67,18 +27,21 @@ class GpuOperator final : public OperatorKernel {
       : device_(device),
         split_(std::move(split)),
         elementwise_(facts_of(plan.function).elementwise || plan.function == Function::rope),
-        kernels_(numbers.tiles ? tile_kernels(plan) : kernels_of(plan)),
+        kernels_(plan.function == Function::convert ? convert_kernels(plan, numbers)
+                                                    : kernels_of(plan)),
         single_(make_ready(kernels_.single, device.facts().early_launch)),
         vectors_(make_ready(kernels_.vectors != nullptr ? kernels_.vectors : kernels_.single,
                             device.facts().early_launch)),
-        of_long_rows_(
-            make_ready(kernels_.of_long_rows != nullptr ? kernels_.of_long_rows : kernels_.single,
-                       device.facts().early_launch)),
-        may_be_vectors_(kernels_.vectors != nullptr && numbers.planes == 1 &&
-                        lie_together(plan, heads)),
+        may_be_vectors_(kernels_.vectors != nullptr &&
+                        (plan.function == Function::convert ? converts_in_vectors(plan, numbers)
+                                                            : lie_together(plan, heads))),
         numbers_(numbers),
         heads_(heads) {
     std::copy_n(plan.offsets, max_operands, offsets_);
+    for (int i = 0; i < long_kernels; ++i)
+      of_long_rows_[i] = make_ready(
+          kernels_.of_long_rows[i] != nullptr ? kernels_.of_long_rows[i] : kernels_.single,
+          device.facts().early_launch);
   }
   const char* candidate() const override { return "row_loop"; }
   std::string schedule() const override {
@@ -108,6 +71,8 @@ class GpuOperator final : public OperatorKernel {
   }
   // Bytes of an operand that a thread has of each vector: pairs of neighbours are two elements.
   int64_t unit_of(int operand) const {
+    if (split_.nest.function == Function::convert)
+      return convert_unit(numbers_, split_.nest.dtypes, split_.nest.row_steps, operand);
     const bool pairs = kernels_.neighbours && operand < 2;
     return dtype_bytes(split_.nest.dtypes[operand]) * kernels_.count * (pairs ? 2 : 1);
   }
@@ -130,7 +95,8 @@ class GpuOperator final : public OperatorKernel {
   }
   bool bases_allow(const RowPointers& base) const {
     for (int k = 0; k < split_.nest.operands; ++k) {
-      if (is_single(k) || split_.nest.row_steps[k] == 0) continue;
+      const bool converts = split_.nest.function == Function::convert;
+      if (is_single(k) || (split_.nest.row_steps[k] == 0 && !converts)) continue;
       if (reinterpret_cast<uintptr_t>(base.at[k]) % static_cast<uintptr_t>(unit_of(k)) != 0)
         return false;
     }
@@ -155,39 +121,56 @@ class GpuOperator final : public OperatorKernel {
     const auto count = static_cast<uint32_t>(in_vectors ? kernels_.count : 1);
     if (!elementwise_) {
       const uint32_t packs = nest.length / count;
-      RowSchedule schedule = make_row_schedule(nest.rows, packs, in_vectors ? held_packs : 0);
-      const bool is_long = in_vectors && !schedule.held && kernels_.of_long_rows != nullptr;
-      if (is_long) schedule = make_row_schedule(nest.rows, packs, long_held_packs);
+      const RowSchedule schedule = make_row_schedule(nest.rows, packs, in_vectors ? held_packs : 0);
+      if (in_vectors && !schedule.held && kernels_.of_long_rows[0] != nullptr)
+        return launch_long_rows(packs, base, stream);
       const void* arguments[] = {&nest, &base, &schedule};
-      return start(is_long ? of_long_rows_ : kernel, schedule.blocks, arguments, stream);
+      return start(kernel, schedule.blocks, arguments, stream);
     }
+    const uint32_t block_units = of_blocks(in_vectors);
     const FastDivisor per_row =
-        make_fast_divisor(numbers_.tiles ? tiles_per_row() : nest.length / count);
+        make_fast_divisor(block_units != 0 ? block_units : nest.length / count);
     const uint32_t units = nest.rows * per_row.divisor;
     const bool rope = nest.function == Function::rope;
     const void* arguments[] = {&nest, &base, &per_row, &units,
                                rope ? static_cast<const void*>(&heads_) : &numbers_};
-    start(kernel, numbers_.tiles ? std::min<int64_t>(units, most_blocks) : blocks_for(units),
+    start(kernel, block_units != 0 ? std::min<int64_t>(units, most_blocks) : blocks_for(units),
           arguments, stream);
   }
 
-  uint32_t tiles_per_row() const {
-    return ceil_div(split_.nest.length, tile_side) * ceil_div(numbers_.planes, tile_side);
+  void launch_long_rows(uint32_t packs, const RowPointers& base, Stream stream) const {
+    int i = 0;
+    while (i + 1 < long_kernels &&
+           packs > row_block_threads * static_cast<uint32_t>(long_held_packs[i]))
+      ++i;
+    const RowSchedule schedule =
+        make_row_schedule(split_.nest.rows, packs, static_cast<uint32_t>(long_held_packs[i]));
+    const void* arguments[] = {&split_.nest, &base, &schedule};
+    start(of_long_rows_[i], schedule.blocks, arguments, stream);
+  }
+
+  // Of a row: where a unit is a whole block's. Else 0.
+  uint32_t of_blocks(bool in_vectors) const {
+    return split_.nest.function == Function::convert
+               ? convert_blocks(numbers_, split_.nest, in_vectors)
+               : 0;
   }
 
   // Where there is enough for all processors, each thread fetches several units at once.
   int64_t blocks_for(uint32_t units) const {
     const int64_t blocks = ceil_div(int64_t{units}, operator_threads);
     const Function function = split_.nest.function;
-    const bool ahead = function != Function::rope && facts_of(function).takes != Takes::anything;
+    const bool ahead = function == Function::convert ||
+                       (function != Function::rope && facts_of(function).takes != Takes::anything);
     return std::min(ahead && blocks >= many_blocks ? ceil_div(blocks, units_at_once) : blocks,
                     most_blocks);
   }
 
   size_t shared_bytes() const {
-    if (numbers_.tiles)
-      return tile_side * tile_step * static_cast<size_t>(dtype_bytes(split_.nest.dtypes[0]));
-    return 2 * operator_threads * sizeof(double);
+    return std::max(2 * operator_threads * sizeof(double),
+                    split_.nest.function == Function::convert
+                        ? convert_shared_bytes(numbers_, split_.nest)
+                        : 0);
   }
 
   void start(const ReadyKernel& kernel, int64_t blocks, const void** arguments,
@@ -201,7 +184,7 @@ class GpuOperator final : public OperatorKernel {
   Split split_;
   bool elementwise_;
   Kernels kernels_;
-  ReadyKernel single_, vectors_, of_long_rows_;
+  ReadyKernel single_, vectors_, of_long_rows_[long_kernels];
   bool may_be_vectors_;
   int64_t offsets_[max_operands];
   ConvertNumbers numbers_;  // of convert alone
@@ -216,8 +199,7 @@ std::unique_ptr<OperatorKernel> make_operator(Device& device, const OperatorPlan
   ConvertNumbers numbers;
   OperatorPlan plan = given;
   if (plan.function == Function::convert) {
-    numbers = convert_numbers(plan);
-    take_planes(plan, numbers);
+    numbers = take_convert_walk(plan);
   }
   HeadGroup heads;
   if (plan.function == Function::rope) heads = take_heads(plan);

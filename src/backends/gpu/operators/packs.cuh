@@ -87,16 +87,17 @@ __device__ Pack<T, count> rounded_pack(const Numbers<T, count>& x) {
   return y;
 }
 
-// The units of a thread: `units_at_once` of them, `step` apart, then the same again `stride` further on. Where there is
+// The units of a thread: `at_once` of them, `step` apart, then the same again `stride` further on. Where there is
 // something for nearly all of them a block's lie together, so that what neighbours share stays in its cache.
 struct UnitWalk {
   uint32_t begin, step, stride;
 };
-__device__ inline UnitWalk make_walk(uint32_t units) {
+template <int at_once = units_at_once>
+__device__ UnitWalk make_walk(uint32_t units) {
   const uint32_t all = gridDim.x * operator_threads;
-  const bool together = all * (units_at_once - 1) < units;
-  const uint32_t first = blockIdx.x * operator_threads * (together ? units_at_once : 1);
-  return {first + threadIdx.x, together ? operator_threads : all, all * units_at_once};
+  const bool together = all * (at_once - 1) < units;
+  const uint32_t first = blockIdx.x * operator_threads * (together ? at_once : 1);
+  return {first + threadIdx.x, together ? operator_threads : all, all * at_once};
 }
 
 __device__ inline int64_t integer_at(const char* p, infiniDtype_t dtype) {

@@ -8,8 +8,11 @@
 namespace infini::gpu {
 
 constexpr int row_block_threads = 256;  // of a block
-// Packs of a thread, in registers; and of long rows, by a kernel that has more of them.
-constexpr int held_packs = 4, long_held_packs = 12;
+// Packs of a thread, in registers; and of long rows, by the first of the kernels with more of them that holds the row: the
+// fewer registers, the more rows are on their way.
+constexpr int held_packs = 4;
+constexpr int long_held_packs[] = {8, 12, 16};
+constexpr int long_kernels = 3;
 
 // Law: groups are as large as a power of two, at most a block. Where a row is held, its group's threads have all its packs,
 // pack p the thread p % group: it comes from memory once. Else the group is a block, which reads its row more than once.

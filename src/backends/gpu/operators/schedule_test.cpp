@@ -38,10 +38,10 @@ TEST(RowSchedules, GiveABlockToWhatIsNotHeld) {
 }
 
 TEST(RowSchedules, HoldLongRowsInMoreRegisters) {
-  const RowSchedule s = make_row_schedule(77, 2752, long_held_packs);
+  const RowSchedule s = make_row_schedule(77, 2752, long_held_packs[1]);
   EXPECT_TRUE(s.held);
   EXPECT_EQ(256u, s.group);
-  EXPECT_FALSE(make_row_schedule(77, 256 * long_held_packs + 1, long_held_packs).held);
+  EXPECT_FALSE(make_row_schedule(77, 256 * long_held_packs[2] + 1, long_held_packs[2]).held);
 }
 
 // The points of all loops, as offsets of y, x and the position, with each of the group's heads.

@@ -33,6 +33,7 @@ inline void ask_model(int, DeviceModel&) {}
 
 }  // namespace infini::gpu
 
+#include "backends/gpu/runtime/plain_conversions.h"
 #include "backends/gpu/runtime/runtime_names.h"
 
 namespace infini::gpu {
