@@ -80,7 +80,7 @@ void print_side(const char* name, const Placement& side) {
   const auto shape = side.local_shape(0);
   std::printf("  %-11s %d rank%s, of which the first holds %s", name, side.places(),
               side.places() == 1 ? "" : "s", joined(shape).c_str());
-  if (side.replicas() > 1) std::printf("; %d replicas of everything", side.replicas());
+  if (side.replicas() > 1) std::printf("; %d replicas", side.replicas());
   std::printf("\n");
 }
 
