@@ -64,13 +64,13 @@ __device__ void numbers_of_pack(Number (&v)[count], const char* p, bool along, i
   if constexpr (count % 4 != 0) {
 #pragma unroll
     for (int i = 0; i < count; ++i) v[i] = static_cast<Number>(element_at<float>(p + i * step));
-    return;
-  }
+  } else {
 #pragma unroll
-  for (int i = 0; i < count; i += 4) {
-    const auto four = *reinterpret_cast<const WordPack<16>*>(p + i * 4);
+    for (int i = 0; i < count; i += 4) {
+      const auto four = *reinterpret_cast<const WordPack<16>*>(p + i * 4);
 #pragma unroll
-    for (int k = 0; k < 4; ++k) v[i + k] = static_cast<Number>(from_words<float>(four.w + k));
+      for (int k = 0; k < 4; ++k) v[i + k] = static_cast<Number>(from_words<float>(four.w + k));
+    }
   }
 }
 
