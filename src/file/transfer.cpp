@@ -9,7 +9,7 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "file/order.h"
-#include "file/requests.h"
+#include "file/requests/requests.h"
 #include "runtime/registry.h"
 
 namespace infini::file {

@@ -5,7 +5,7 @@
 #include <climits>
 #include <vector>
 
-#include "backends/gpu/operators/convert.h"
+#include "backends/gpu/convert/convert.h"
 #include "backends/gpu/operators/kernel_table.cuh"
 #include "backends/gpu/operators/sampler.cuh"
 #include "backends/gpu/operators/split.h"

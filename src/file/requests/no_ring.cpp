@@ -1,5 +1,5 @@
 // For builds without liburing: there is no ring.
-#include "file/ring.h"
+#include "file/requests/ring.h"
 
 namespace infini::file {
 

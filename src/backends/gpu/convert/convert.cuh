@@ -4,8 +4,8 @@
 
 #include <climits>
 
-#include "backends/gpu/operators/convert_schedule.h"
-#include "backends/gpu/operators/convert_words.cuh"
+#include "backends/gpu/convert/schedule.h"
+#include "backends/gpu/convert/words.cuh"
 #include "backends/gpu/operators/packs.cuh"
 
 namespace infini::gpu {

@@ -1,12 +1,12 @@
 // Several requests in flight: a thread's each, or many of a ring.
-#include "file/requests.h"
+#include "file/requests/requests.h"
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <future>
 
-#include "file/ring.h"
+#include "file/requests/ring.h"
 
 namespace infini::file {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/threads/lazy.h"
-#include "file/ring.h"
+#include "file/requests/ring.h"
 
 namespace infini::file {
 namespace {

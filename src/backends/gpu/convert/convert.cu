@@ -1,10 +1,10 @@
 // Convert's kernels, by the sizes of its elements.
-#include "backends/gpu/operators/convert.h"
+#include "backends/gpu/convert/convert.h"
 
 #include <algorithm>
 #include <climits>
 
-#include "backends/gpu/operators/convert_tiles.cuh"
+#include "backends/gpu/convert/tiles.cuh"
 #include "base/checked.h"
 #include "base/dtype.h"
 

@@ -1,7 +1,7 @@
 // Convert, prepared: which walk, which kernel, and what its vectors want.
 #pragma once
 
-#include "backends/gpu/operators/convert_schedule.h"
+#include "backends/gpu/convert/schedule.h"
 #include "backends/gpu/operators/kernels.h"
 #include "backends/gpu/operators/nest.h"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <vector>
 
-#include "file/requests.h"
+#include "file/requests/requests.h"
 
 namespace infini::file {
 

@@ -1,5 +1,5 @@
 // Many pieces at once, by io_uring and by plain reads: the same bytes, the same errors.
-#include "file/requests.h"
+#include "file/requests/requests.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "file/ring.h"
+#include "file/requests/ring.h"
 
 namespace infini::file {
 namespace {

@@ -1,7 +1,7 @@
 // Convert's transposes.
 #pragma once
 
-#include "backends/gpu/operators/convert_rows.cuh"
+#include "backends/gpu/convert/rows.cuh"
 
 namespace infini::gpu {
 

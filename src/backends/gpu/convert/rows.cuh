@@ -1,7 +1,7 @@
 // Convert where elements lie together on one side at least: several of a thread at once, in words.
 #pragma once
 
-#include "backends/gpu/operators/convert.cuh"
+#include "backends/gpu/convert/convert.cuh"
 
 namespace infini::gpu {
 
