@@ -125,10 +125,15 @@ def main():
     names = ["PyTorch"] + (["compiled"] if options.compiled else [])
     print(f"{'ratio to a copy of the same bytes':36s} " + " ".join(f"{n:>8s}" for n in ["ours", *names]))
     means = [0.0] * len(names)
+    measured = 0
     for row in rows:
         if options.filter not in row["name"]:
             continue
         shape, dst_strides, src_strides, dtype = parse(row["problem"])
+        if min([*src_strides, *(dst_strides or [])], default=0) < 0:
+            print(f"{row['name']:36s} {row['ratio']:8.2f}   no negative strides in PyTorch", flush=True)
+            continue
+        measured += 1
         src = storage(shape, src_strides, dtype)
         dst = storage(shape, dst_strides, dtype) if dst_strides else torch.empty(
             shape, device="cuda", dtype=dtype)
@@ -141,14 +146,14 @@ def main():
             bodies.append(lambda: copy(dst, src))
         limit, *peers = seconds(*bodies)
         ratios = [limit / peer for peer in peers]
-        means = [mean + math.log(ratio) / len(rows) for mean, ratio in zip(means, ratios)]
+        means = [mean + math.log(ratio) for mean, ratio in zip(means, ratios)]
         copy_seconds = row["bytes"] / row["limit_gb_per_second"] * 1e-9
         row["peer_seconds"] = {name: copy_seconds / ratio for name, ratio in zip(names, ratios)}
         print(f"{row['name']:36s} " + " ".join(f"{r:8.2f}" for r in [row["ratio"], *ratios]), flush=True)
     with open(options.results, "w", encoding="utf-8") as file:
         json.dump(report, file)
-    if not options.filter:
-        print(f"{'geometric mean':36s} {'':8s} " + " ".join(f"{math.exp(mean):8.2f}" for mean in means))
+    if measured and not options.filter:
+        print(f"{'geometric mean':36s} {'':8s} " + " ".join(f"{math.exp(mean / measured):8.2f}" for mean in means))
 
 
 if __name__ == "__main__":
