@@ -263,15 +263,25 @@ int openmp_threads(const std::string& name) {
   return threads == nullptr ? 1 : threads();
 }
 
+std::string setting(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "(not set)" : value;
+}
+// What the host says, before any library is opened.
+const std::string hosts_core = setting("OPENBLAS_CORETYPE"),
+                  hosts_isa = setting("ONEDNN_MAX_CPU_ISA");
+
 // Libraries are told the processor and kept to one thread without a trace in the host.
 TEST_P(EveryCandidate, LeavesTheHostsSettingsAlone) {
-  EXPECT_EQ(nullptr, std::getenv("OPENBLAS_CORETYPE"));
-  EXPECT_EQ(nullptr, std::getenv("ONEDNN_MAX_CPU_ISA"));
+  EXPECT_EQ(hosts_core, setting("OPENBLAS_CORETYPE"));
+  EXPECT_EQ(hosts_isa, setting("ONEDNN_MAX_CPU_ISA"));
   const int before = openmp_threads(GetParam());
   const std::vector<float> ones(300 * 300, 1);
   for (int threads : {1, 2})
     bits_of(harness::parse_gemm("gemm f32 m=300 n=300 k=300"), threads, ones, ones);
   EXPECT_EQ(before, openmp_threads(GetParam()));
+  EXPECT_EQ(hosts_core, setting("OPENBLAS_CORETYPE"));
+  EXPECT_EQ(hosts_isa, setting("ONEDNN_MAX_CPU_ISA"));
 }
 
 // One NaN in A spoils its row, one infinity in B its column, and nothing else.
