@@ -76,6 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, GemmChoice,
                          testing::Values(Known{"ice_lake", Isa::avx512, false, false},
                                          Known{"sapphire_rapids", Isa::avx512, true, true},
                                          Known{"zen4", Isa::avx512, true, false},
+                                         Known{"zen5", Isa::avx512, true, false},
                                          Known{"generic", Isa::avx2, false, false}),
                          [](const auto& known) { return std::string(known.param.profile); });
 
