@@ -61,10 +61,10 @@ class Blocks final : public Kernel {
       kernels_.finish(out);
       const bool carried = out.carry != nullptr,
                  enough = carried || program->run_bytes >= line_bytes;
-      const bool goes_on = next != nullptr && enough && at.dst == now.dst + program->run_bytes;
+      const bool carries = next != nullptr && enough && goes_on(*program, now.dst, *next, at.dst);
       out = outflow_of(*program, dst + now.dst, buffer);
       out.carried = carried;
-      out.carry = goes_on ? other : nullptr;
+      out.carry = carries ? other : nullptr;
       kernels_.begin(out);
       program = next;
     }

@@ -177,6 +177,10 @@ void Builder::list_panels() {
 
 }  // namespace
 
+bool goes_on(const BlockProgram& program, int64_t dst, const BlockProgram& next, int64_t next_dst) {
+  return next_dst == dst + program.run_bytes && (&next == &program || next.runs == program.runs);
+}
+
 std::vector<BlockProgram> make_block_programs(const BlockSchedule& schedule) {
   std::vector<size_t> ragged;
   for (size_t i = 0; i < schedule.axes.size(); ++i)

@@ -70,6 +70,10 @@ class BlockCursor {
   int64_t index_[max_rank];
 };
 
+// Whether every run of a block at dst is continued by that run of the next block, so that what it leaves of its last line can
+// be written with it. A last block may have fewer runs than the one behind it, only the first of which goes on.
+bool goes_on(const BlockProgram& program, int64_t dst, const BlockProgram& next, int64_t next_dst);
+
 // One for every value of BlockCursor::shape().
 std::vector<BlockProgram> make_block_programs(const BlockSchedule& schedule);
 

@@ -34,6 +34,7 @@ struct Stage {
 struct Outflow {
   struct Run {
     int64_t dst, buffer;
+    bool operator==(const Run&) const = default;
   };
   const Run* run;  // that flows out now
   int64_t runs;    // that are left, with this one
