@@ -11,8 +11,10 @@ std::string to_string(const DeviceModel& model) {
   text << (model.asked ? "device: " : "device (assumed): ") << model.processors << " processors at "
        << model.clock_ghz << " GHz, " << model.memory_bytes_per_ns << " bytes/ns, L2 of "
        << (model.l2_bytes >> 20) << " MiB, " << (model.shared_bytes >> 10)
-       << " KiB of shared memory each"
-       << (model.fitted ? "" : "; costs were never fitted on this kind of chip");
+       << " KiB of shared memory each";
+  if (!model.fitted)
+    text << "; costs were never fitted on this kind of chip, those of an "
+         << model.rearrange->fitted_on << " are assumed";
   return text.str();
 }
 

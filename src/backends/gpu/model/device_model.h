@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "backends/gpu/model/rearrange_costs.h"
+
 namespace infini::gpu {
 
 struct DeviceModel {
@@ -15,10 +17,11 @@ struct DeviceModel {
   int64_t shared_bytes = 100 << 10;  // of one processor
   double link_bytes_per_ns = 12;     // of copies from and to the host; no device says so
   bool asked = false;                // the device said all of this
-  // The costs were fitted on this kind of chip; elsewhere its proportions are assumed.
+  // The costs below were fitted on this kind of chip; elsewhere its proportions are assumed.
   bool fitted = false;
   // Arithmetic: 16-bit products on matrix units, f32 on the others.
   double matrix_flops_per_ns = 200e3, vector_flops_per_ns = 20e3;
+  const RearrangeCosts* rearrange = &hopper;
 
   // The share of one processor.
   double bytes_per_cycle() const { return memory_bytes_per_ns / clock_ghz / processors; }

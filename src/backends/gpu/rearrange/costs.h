@@ -2,7 +2,7 @@
 // schedule and device. (Tiles and transpositions: tile/cost.h, transpose/cost.h.)
 //
 // A launch takes the time of its start, and then the longer of what memory needs for the sectors that it
-// moves and what the processors need to issue its instructions.
+// moves and what the processors need to issue its instructions. The device's model has the weights.
 #pragma once
 
 #include "backends/gpu/model/device_model.h"
@@ -10,9 +10,6 @@
 #include "backends/gpu/rearrange/planes/make_schedule.h"
 
 namespace infini::gpu {
-
-// From one launch to the next, when nothing else is to be done.
-constexpr double start_ns = 2500;
 
 // Bytes that memory moves; warps' instructions of all warps together.
 double memory_ns(double bytes, const DeviceModel& device);

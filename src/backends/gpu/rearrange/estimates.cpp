@@ -26,8 +26,8 @@ TileBudget budget_for(const Machine& machine, const RearrangePlan& plan, int mos
 
 // What no launch can be faster than: memory moves whole sectors.
 double floor_ns(const RearrangePlan& plan, const DeviceModel& model) {
-  constexpr double fastest = 0.96;  // of the time that a plain copy takes
-  return start_ns + fastest * memory_ns(sector_traffic(plan), model);
+  const LaunchCosts& launch = model.rearrange->launch;
+  return launch.start_ns + launch.floor_of_copy * memory_ns(sector_traffic(plan), model);
 }
 
 }  // namespace
@@ -87,12 +87,12 @@ Estimate<TransposeSchedule> estimate_transpose(const Machine& machine, const Rea
 namespace {
 
 // Of what the model says, which was fitted to vectors.
-double as_measured(Stores stores, int unit) {
+double as_measured(Stores stores, int unit, const TileCosts& costs) {
   switch (stores) {
     case Stores::vectors: break;
-    case Stores::staged: return 0.78;
-    case Stores::words: return unit == 4 ? 1.35 : unit == 2 ? 1.2 : 0.95;
-    case Stores::single: return 1.25;
+    case Stores::staged: return costs.of_staged;
+    case Stores::words: return costs.of_words[unit / 2];  // 1, 2 or 4 bytes
+    case Stores::single: return costs.of_single;
   }
   return 1;
 }
@@ -107,9 +107,9 @@ Estimate<TileSchedule> estimate_stores(const Machine& machine, const RearrangePl
   const auto best = make_tile_schedule(
       nest, budget_for(machine, plan, machine.limits.tile_bytes * 4 / 3), stores);
   if (!best.schedule) return {.why_not = "no tile fits into shared memory"};
-  const double measured = as_measured(stores, nest.unit);
-  // Single units never come near the floor.
-  const double least = stores == Stores::single ? 1.12 * floor : floor;
+  const TileCosts& costs = machine.model.rearrange->tile;
+  const double measured = as_measured(stores, nest.unit, costs);
+  const double least = stores == Stores::single ? costs.single_of_floor * floor : floor;
   return {best.schedule, std::max(least, launch_ns(measured * best.cost, nest, machine.model))};
 }
 

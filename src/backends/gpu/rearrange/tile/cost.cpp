@@ -12,35 +12,6 @@
 namespace infini::gpu {
 namespace {
 
-// One processor, fitted to 24,000 tilings of 266 layouts, each measured on an H200: what is chosen
-// by it takes 3 % longer than the best of some 130 tilings (geometric mean), of which 1 to 2 % is
-// noise. What chips differ in most is in the device's model.
-struct Costs {
-  double bus_share = 1.5;     // of the processor's share of the bus, since not all wait at once;
-                              // in bytes, what else takes time:
-  double row_place = 29;      // another row to read,
-  double row_line = 105;      // the rest of its first and last line,
-  double run_place = 20;      // another place to write to,
-  double far_place = 12;      // far away from the last,
-  double split_line = 47;     // a line that two runs share,
-  double split_sector = 194;  // a sector,
-  double split_vector = 450;  // a vector.
-  // Instructions of a warp:
-  double block_start = 222, grid_loop = 35;
-  double row_loop = 46;                     // for each thread's row
-  double table_loop = 54, look_up = 17.6;   // for 32 entries of a table, for an offset from it
-  double part_byte = 10.9, part_unit = 14;  // for each unit of a partial vector
-  double repeat = 1;                        // to write a vector once more
-  // Cycles:
-  double bank = 1.18;  // for a word of each of 32 threads
-  double vector_wait = 106, word_wait = 0.84;
-  double others = 0.05;               // of what goes on beside the longest
-  double tail = 0.46, large = 0.455;  // of the last blocks, of blocks that take much memory
-};
-constexpr Costs costs;
-constexpr double issues_per_cycle = 3, block_shared_bytes = 1024;
-constexpr double far_bytes = 65536;
-
 double warps(double threads) { return std::ceil(threads / 32); }
 
 double written_bytes(const UnitNest& nest) {
@@ -49,22 +20,27 @@ double written_bytes(const UnitNest& nest) {
   return bytes;
 }
 
-// Instructions for one vector: for itself and for each of its units.
-double gather_instructions(Gather gather, double units) {
+const TileCosts::Gather& gather_costs(Gather gather, const TileCosts& costs) {
   switch (gather) {
-    case Gather::each: return 41.5 + 11.6 * units;
-    case Gather::prepared: return 10.4;
-    case Gather::linear: return 46;
-    case Gather::staged: return 26;
+    case Gather::each: return costs.each;
+    case Gather::prepared: return costs.prepared;
+    case Gather::linear: return costs.linear;
+    case Gather::staged: return costs.staged;
     case Gather::words:
     case Gather::columns:
     case Gather::single: break;
   }
-  return 38.8 + 1.37 * units;
+  return costs.words;
+}
+
+// Instructions for one vector: for itself and for each of its units.
+double gather_instructions(Gather gather, double units, const TileCosts& costs) {
+  const TileCosts::Gather& found = gather_costs(gather, costs);
+  return found.once + found.unit * units;
 }
 
 // Lines, sectors and vectors that two runs share, most often of two blocks.
-double split_cost(Ends ends) {
+double split_cost(Ends ends, const TileCosts& costs) {
   switch (ends) {
     case Ends::lines: return 0;
     case Ends::sectors: return costs.split_line;
@@ -75,74 +51,77 @@ double split_cost(Ends ends) {
 }
 
 // A thread of `words` finds its entries together where the innermost loop is long enough, else each by itself.
-double table_instructions(const TileSchedule& s) {
+double table_instructions(const TileSchedule& s, const TileCosts& costs) {
   const double each = std::ceil(static_cast<double>(s.table_units) / tile_threads);
   const bool together =
       s.gather == Gather::words && s.run_depth > 1 && each <= s.run[0].extent.divisor;
-  return together ? tile_threads / 32 * (costs.table_loop * (s.run_depth + 1) + 8 * each)
+  return together ? tile_threads / 32 *
+                        (costs.table_loop * (s.run_depth + 1) + costs.word_table_entry * each)
                   : warps(s.table_units) * costs.table_loop * s.run_depth;
 }
 
 // Units one by one: all runs of a thread are found from the first, unless that takes several loops.
-void add_single_walk(const TileSchedule& s, BlockWork& work) {
-  const double lanes = s.lanes.divisor, before = s.per_place == 0 ? 0 : 0.5 * lanes;
+void add_single_walk(const TileSchedule& s, const TileCosts& costs, BlockWork& work) {
+  const double lanes = s.lanes.divisor, before = s.per_place == 0 ? 0 : lanes / 2;
   const double positions = std::ceil((s.run_units[0] + before) / lanes);
   const bool linear = s.runs_depth <= 1 && s.repeats[0] == 1;
   const double runs = static_cast<double>(s.runs[0]) * s.repeats[0];
   work.rounds = positions * std::ceil(runs / s.run_threads);
   work.warps = warps(lanes * s.run_threads);
-  work.vector = linear ? 7 : 20;
+  work.vector = linear ? costs.single : costs.single_turned;
   work.at_once = 4;
   // Of the time that a store of a warp takes, which goes to 1, 2 or 4 places and more.
-  constexpr double stores[3][3] = {{6, 11, 24}, {5, 8, 15}, {4, 4, 8}};
-  const double askew = s.per_place == 0 && s.unit < 4 ? 1.35 : 1;
-  work.words = askew * stores[std::min(s.unit / 2, 2)][lanes >= 32 ? 0 : lanes >= 16 ? 1 : 2];
+  const double askew = s.per_place == 0 && s.unit < 4 ? costs.single_askew : 1;
+  work.words = askew * costs.single_stores[std::min(s.unit / 2, 2)][lanes >= 32   ? 0
+                                                                    : lanes >= 16 ? 1
+                                                                                  : 2];
   work.word_bytes = s.unit;
   work.piece = std::min(lanes, 32.0) * s.unit;
-  work.once += s.per_place != 0 ? work.warps * std::ceil(runs / s.run_threads) * 30
-                                : work.warps * positions * (20 + 14.0 * s.run_depth);
+  work.once += s.per_place != 0 ? work.warps * std::ceil(runs / s.run_threads) * costs.single_run
+                                : work.warps * positions *
+                                      (costs.single_place + costs.single_loop * s.run_depth);
 }
 
 // Runs that are copied inside shared memory, and then shifted.
-void add_staged_walk(const TileSchedule& s, BlockWork& work) {
+void add_staged_walk(const TileSchedule& s, const TileCosts& costs, BlockWork& work) {
   const double units = vector_bytes / s.unit, lanes = s.lanes.divisor;
   const double once = std::ceil(s.stage_vectors / lanes);  // offsets are looked up so often
   const double out =
       std::ceil(static_cast<double>(s.runs[0]) * s.out_pieces.divisor / tile_threads);
-  constexpr double shifted_words = 10;
-  const double shift = s.out_bytes == vector_bytes ? 90 : 34;
+  const double shift = s.out_bytes == vector_bytes ? costs.staged_vector : costs.staged_other;
   work.rounds = once * std::ceil(static_cast<double>(s.runs[0]) / s.run_threads);
   work.warps = warps(lanes * s.run_threads);
-  work.vector = gather_instructions(s.gather, units);
-  work.words = units + shifted_words;
+  work.vector = gather_instructions(s.gather, units, costs);
+  work.words = units + costs.staged_words;
   work.word_bytes = s.unit;
   work.piece = std::min<double>(s.out_pieces.divisor, 32) * s.out_bytes;
-  work.once += work.warps * once * costs.look_up * units + table_instructions(s) +
+  work.once += work.warps * once * costs.look_up * units + table_instructions(s, costs) +
                tile_threads / 32 * out * shift * s.repeats[0];
   // The sectors that runs share are written together, unless the runs lie far apart.
   if (!work.runs_far) work.lie.runs = std::min(work.lie.runs, Ends::vectors);
 }
 
 // Words of runs, each by a thread.
-void add_words_walk(const TileSchedule& s, BlockWork& work) {
+void add_words_walk(const TileSchedule& s, const TileCosts& costs, BlockWork& work) {
   const double units = 4.0 / s.unit, lanes = s.lanes.divisor;
   const double once = std::ceil(s.out_pieces.divisor / lanes);
   const double turns = repeat_turns(s, s.repeats[0]), alike = s.repeats[0] / turns;
   work.rounds = once * std::ceil(static_cast<double>(s.runs[0]) / s.run_threads) * turns;
   work.warps = warps(lanes * s.run_threads);
-  work.vector = 16 + 3 * units + (s.unit < 4 ? 2 * units : 0) + 40 * (alike - 1);
+  work.vector = costs.word + costs.word_unit * units + (s.unit < 4 ? costs.word_pick * units : 0) +
+                costs.word_again * (alike - 1);
   work.at_once = 2;
   work.words = units;
   work.word_bytes = s.unit;
   work.piece = std::min(lanes, 32.0) * 4;
-  work.once += work.warps * once * turns * 12 * units + table_instructions(s);
+  work.once += work.warps * once * turns * costs.word_entry * units + table_instructions(s, costs);
   work.lie.runs = std::min(work.lie.runs, Ends::vectors);
 }
 
-void add_store_walk(const TileSchedule& s, BlockWork& work) {
-  if (s.gather == Gather::single) return add_single_walk(s, work);
-  if (s.gather == Gather::staged) return add_staged_walk(s, work);
-  if (s.gather == Gather::words) return add_words_walk(s, work);
+void add_store_walk(const TileSchedule& s, const TileCosts& costs, BlockWork& work) {
+  if (s.gather == Gather::single) return add_single_walk(s, costs, work);
+  if (s.gather == Gather::staged) return add_staged_walk(s, costs, work);
+  if (s.gather == Gather::words) return add_words_walk(s, costs, work);
   const double units = vector_bytes / s.unit, lanes = s.lanes.divisor;
   const auto vectors = static_cast<double>(run_vectors(s));
   const double columns = s.gather == Gather::columns ? 4.0 / s.unit : 1;
@@ -153,14 +132,14 @@ void add_store_walk(const TileSchedule& s, BlockWork& work) {
   work.warps = warps(each ? tile_threads : lanes * s.run_threads);
   const double partial = work.lie.runs != Ends::units ? 0 : std::min(1.0, 48 / vectors) * units;
   const double turns = repeat_turns(s, s.repeats[0]);
-  work.vector = gather_instructions(s.gather, units) + costs.repeat * s.repeats[0] / turns +
+  work.vector = gather_instructions(s.gather, units, costs) + costs.repeat * s.repeats[0] / turns +
                 partial * (s.unit == 1 ? costs.part_byte : costs.part_unit);
   work.rounds *= turns;
   work.words = s.gather == Gather::columns ? 4 : units;
   work.word_bytes = s.unit;
   work.piece = std::min(lanes, 32.0) * vector_bytes;
   if (s.gather == Gather::prepared) work.once += work.warps * costs.look_up * units;
-  if (s.gather <= Gather::prepared) work.once += table_instructions(s);
+  if (s.gather <= Gather::prepared) work.once += table_instructions(s, costs);
 }
 
 }  // namespace
@@ -220,11 +199,11 @@ double run_traffic(const TileSchedule& s, bool gaps) {
   return 2 * std::min(span, units * sector_bytes);
 }
 
-double start_instructions(int grid_depth) {
+double start_instructions(int grid_depth, const TileCosts& costs) {
   return tile_threads / 32 * (costs.block_start + costs.grid_loop * grid_depth);
 }
 
-BlockWork work_of(const TileSchedule& s, const Lie& lie) {
+BlockWork work_of(const TileSchedule& s, const Lie& lie, const TileCosts& costs) {
   BlockWork work{};
   work.blocks = s.tiles;
   work.runs = s.runs[0], work.repeats = s.repeats[0];
@@ -232,50 +211,57 @@ BlockWork work_of(const TileSchedule& s, const Lie& lie) {
   work.run_traffic = run_traffic(s, s.gather == Gather::single);
   work.bytes = work.run_bytes * work.runs * work.repeats;
   work.shared_bytes = s.shared_bytes;
-  work.resident = s.gather == Gather::words ? 6 : s.unit == 1 && looks_up(s.gather) ? 4 : 5;
+  work.resident = s.gather == Gather::words           ? costs.resident_words
+                  : s.unit == 1 && looks_up(s.gather) ? costs.resident_bytes
+                                                      : costs.resident;
   work.rows = s.rows[0], work.row_bytes = s.row_bytes[0];
-  work.row_depth = s.rows_listed ? 0.5 : s.row_depth;  // found once, for all threads
+  work.row_depth =
+      s.rows_listed ? costs.listed_row_loops : s.row_depth;  // found once, for all threads
   work.row_step = s.row_depth > 0 ? std::abs(static_cast<double>(s.row[0].step)) : INFINITY;
   work.row_rounds =
       std::ceil(work.rows / std::floor(tile_threads / s.row_lanes[!s.rows_even].divisor));
   work.lie = lie;
-  work.runs_far = s.runs_depth > 0 && std::abs(s.many[0].step) >= far_bytes;
-  work.once = start_instructions(s.grid_depth);
-  add_store_walk(s, work);
+  work.runs_far = s.runs_depth > 0 && std::abs(s.many[0].step) >= costs.far_bytes;
+  work.once = start_instructions(s.grid_depth, costs);
+  add_store_walk(s, costs, work);
   return work;
 }
 
 double cost_of_tiles(const TileSchedule& s, const UnitNest& nest, const DeviceModel& device) {
-  return cost_of_block(work_of(s, lie_of(s)), bank_conflicts(s), nest, device);
+  return cost_of_block(work_of(s, lie_of(s), device.rearrange->tile), bank_conflicts(s), nest,
+                       device);
 }
 
 double launch_ns(double cost, const UnitNest& nest, const DeviceModel& device) {
-  return start_ns + cost * written_bytes(nest) / device.processors / device.clock_ghz;
+  return device.rearrange->launch.start_ns +
+         cost * written_bytes(nest) / device.processors / device.clock_ghz;
 }
 
 double cost_of_block(const BlockWork& w, double conflicts, const UnitNest& nest,
                      const DeviceModel& device) {
+  const TileCosts& costs = device.rearrange->tile;
   const double bytes = written_bytes(nest);
   const double filled = bytes / (w.bytes * w.blocks);  // the rest lies beyond loops' ends
   const double line = w.lie.rows == Ends::lines ? 0 : costs.row_line;
   const double row = std::min(w.row_bytes + costs.row_place + line, w.row_step);
   const double run =
-      w.run_traffic + split_cost(w.lie.runs) +
+      w.run_traffic + split_cost(w.lie.runs, costs) +
       std::ceil(w.run_bytes / w.piece) * (costs.run_place + (w.runs_far ? costs.far_place : 0));
   const double memory = (w.rows * row + w.runs * w.repeats * run) * filled /
                         (costs.bus_share * device.bytes_per_cycle());
   const double rows = tile_threads / 32 * w.row_rounds * costs.row_loop * w.row_depth;
-  const double issued = (w.warps * w.rounds * w.vector + rows + w.once) / issues_per_cycle;
+  const double issued =
+      (w.warps * w.rounds * w.vector + rows + w.once) / device.rearrange->launch.issues_per_cycle;
   const double shared =
       costs.bank * w.warps * w.rounds * w.words * conflicts * std::max(1.0, w.word_bytes / 4);
-  const double resident =
-      std::max(1.0, std::floor(std::min(w.resident, static_cast<double>(device.shared_bytes) /
-                                                        (w.shared_bytes + block_shared_bytes))));
+  const double resident = std::max(
+      1.0, std::floor(std::min(w.resident, static_cast<double>(device.shared_bytes) /
+                                               (w.shared_bytes + costs.block_shared_bytes))));
   const double waiting =
       w.rounds / w.at_once * (costs.vector_wait + costs.word_wait * w.words) / resident;
   const double longest = std::max({memory, issued, shared});
-  const double busy = longest + costs.others * (memory + issued + shared - longest);
-  const double cycles = busy * (1 + costs.large * w.shared_bytes / 49152) + waiting;
+  const double busy = longest + costs.beside_longest * (memory + issued + shared - longest);
+  const double cycles = busy * (1 + costs.large * w.shared_bytes / costs.large_bytes) + waiting;
   const double share = w.blocks / device.processors, turns = std::max(1.0, share);
   return cycles * (turns + costs.tail * std::min(resident, turns)) / (share * w.bytes * filled);
 }

@@ -1,4 +1,4 @@
-// What a block costs: a small model of one processor, in cycles.
+// What a block costs: a small model of one processor, in cycles. Its weights are the device's (model/rearrange_costs.h).
 #pragma once
 
 #include "backends/gpu/rearrange/tile/schedule.h"
@@ -47,7 +47,7 @@ double cost_of_block(const BlockWork& work, double conflicts, const UnitNest& ne
 double launch_ns(double cost, const UnitNest& nest, const DeviceModel& device);
 
 // What a block spends on its start and on finding its place.
-double start_instructions(int grid_depth);
+double start_instructions(int grid_depth, const TileCosts& costs);
 
 // Threads' accesses to 32 banks of 4 bytes.
 class Banks {
@@ -69,7 +69,7 @@ double bank_conflicts(const TileSchedule& schedule);
 
 Lie lie_of(const TileSchedule& schedule);
 double run_traffic(const TileSchedule& schedule, bool gaps);
-BlockWork work_of(const TileSchedule& schedule, const Lie& lie);
+BlockWork work_of(const TileSchedule& schedule, const Lie& lie, const TileCosts& costs);
 double cost_of_tiles(const TileSchedule& schedule, const UnitNest& nest, const DeviceModel& device);
 
 }  // namespace infini::gpu

@@ -182,7 +182,7 @@ class Layouter : TileWalks {
   // False when threads cannot be laid so.
   bool consider(Gather gather, int64_t lanes) {
     if (!set_threads(gather, lanes)) return false;
-    const BlockWork work = work_of(s, lie_);
+    const BlockWork work = work_of(s, lie_, model_.device.rearrange->tile);
     if (cost_of_block(work, 1, nest_, model_.device) >= best_.cost) return true;
     promising_ = true;
     const double cost = cost_of_block(work, bank_conflicts(s), nest_, model_.device);

@@ -14,13 +14,20 @@ bool leads_alike(const TransposeSchedule& s) {
 }
 
 // Instructions for one vector.
-double vector_instructions(const TransposeSchedule& s) {
-  const double units = vector_bytes / s.unit;
-  if (s.by_words) return 16;
-  if (s.lead_rows == 0) return 9.5 + 2.7 * units;
-  if (leads_alike(s)) return 19;
-  if (!s.pieces_long) return 96 + 18.9 * units;
-  return s.rows_even || s.position_depth == 1 ? 48 + 4 * units : 53 + 3.2 * units;
+double vector_instructions(const TransposeSchedule& s, const TransposeCosts& costs) {
+  if (s.by_words) return costs.words;
+  const TileCosts::Gather& found = s.lead_rows == 0                       ? costs.vectors
+                                   : leads_alike(s)                       ? costs.alike
+                                   : !s.pieces_long                       ? costs.short_pieces
+                                   : s.rows_even || s.position_depth == 1 ? costs.even
+                                                                          : costs.others;
+  return found.once + found.unit * (vector_bytes / s.unit);
+}
+
+// Blocks of which a processor's registers hold all at once.
+double resident_blocks(const TransposeSchedule& s, const TransposeCosts& costs) {
+  if (s.unit == 1 && !s.rows_even) return costs.resident_bytes;
+  return s.by_words || !s.rows_even || s.unit == 1 ? costs.resident_uneven : costs.resident;
 }
 
 // Whole rows that follow one another in src are found together.
@@ -46,7 +53,7 @@ Lie lie_of(const TransposeSchedule& s) {
 
 }  // namespace
 
-BlockWork work_of(const TransposeSchedule& s) {
+BlockWork work_of(const TransposeSchedule& s, const RearrangeCosts& costs) {
   BlockWork work{};
   const double lanes = s.run_lanes.divisor, columns = s.by_words ? 4.0 / s.unit : 1;
   work.blocks = s.tiles;
@@ -54,22 +61,20 @@ BlockWork work_of(const TransposeSchedule& s) {
   work.repeats = 1;
   work.bytes = work.runs * work.run_bytes;
   work.shared_bytes = s.shared_bytes;
-  work.resident = s.unit == 1 && !s.rows_even                 ? 5
-                  : s.by_words || !s.rows_even || s.unit == 1 ? 6
-                                                              : 8;
+  work.resident = resident_blocks(s, costs.transpose);
   work.rows = transpose_rows(s), work.row_bytes = static_cast<double>(s.stretch) * s.unit;
   work.run_traffic = work.run_bytes;
   work.row_step = rows_touch(s) ? work.row_bytes : INFINITY;
   work.row_depth = std::min(s.position_depth, 2);  // found once, for all threads
   work.row_rounds = std::ceil(work.rows / s.row_threads);
   work.lie = lie_of(s);
-  work.runs_far = std::abs(s.column[0].step) >= 65536;
+  work.runs_far = std::abs(s.column[0].step) >= costs.tile.far_bytes;
   work.rounds = std::ceil(work.runs / columns / s.run_threads) * columns;
   work.warps = std::ceil(lanes * s.run_threads / 32);
-  work.vector = vector_instructions(s);
+  work.vector = vector_instructions(s, costs.transpose);
   work.words = s.by_words ? 4 : vector_bytes / s.unit, work.word_bytes = s.unit;
   work.piece = std::min(lanes, 32.0) * vector_bytes;
-  work.once = start_instructions(s.grid_depth);
+  work.once = start_instructions(s.grid_depth, costs.tile);
   return work;
 }
 
@@ -94,12 +99,12 @@ double bank_conflicts(const TransposeSchedule& s) {
 
 double cost_of_transpose(const TransposeSchedule& s, const UnitNest& nest,
                          const DeviceModel& device) {
-  return cost_of_block(work_of(s), bank_conflicts(s), nest, device);
+  return cost_of_block(work_of(s, *device.rearrange), bank_conflicts(s), nest, device);
 }
 
 double transpose_ns(const TransposeSchedule& s, const UnitNest& nest, const DeviceModel& device) {
-  // Measured, these take less than the model of a processor says, which was fitted to tiles.
-  const double measured = s.by_words ? 0.8 : 0.9;
+  const TransposeCosts& costs = device.rearrange->transpose;
+  const double measured = s.by_words ? costs.of_words : costs.of_vectors;
   return launch_ns(measured * cost_of_transpose(s, nest, device), nest, device);
 }
 

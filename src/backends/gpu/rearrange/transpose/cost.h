@@ -9,7 +9,7 @@ namespace infini::gpu {
 // Of the first threads' accesses, a mean over some units of their vectors.
 double bank_conflicts(const TransposeSchedule& schedule);
 
-BlockWork work_of(const TransposeSchedule& schedule);
+BlockWork work_of(const TransposeSchedule& schedule, const RearrangeCosts& costs);
 double cost_of_transpose(const TransposeSchedule& schedule, const UnitNest& nest,
                          const DeviceModel& device);
 

@@ -207,7 +207,7 @@ class Maker {
   }
 
   void keep_if_cheaper(double factor) {
-    const BlockWork work = work_of(s);
+    const BlockWork work = work_of(s, *model_.device.rearrange);
     if (factor * cost_of_block(work, 1, nest_, model_.device) >= best_cost_) return;
     const double cost = factor * cost_of_block(work, bank_conflicts(s), nest_, model_.device);
     if (cost >= best_cost_) return;
