@@ -8,15 +8,8 @@
 namespace infini::cpu {
 namespace {
 
-constexpr double copied = 2,
-                 converted =
-                     5;  // a vector; one of 16-bit elements, whose call begins anew for each row
-constexpr double turned = 0.4, turned_by_16 = 0.5,
-                 turned_halves = 1.2;  // an element, by transposing vectors
-constexpr double one_by_one = 2;       // an element
-
-double turned_cycles(int64_t unit, int lanes) {
-  return unit == 2 ? turned_halves : lanes == 16 ? turned_by_16 : turned;
+double turned_cycles(const ProductCycles& cycles, int64_t unit, int lanes) {
+  return unit == 2 ? cycles.turned_halves : lanes == 16 ? cycles.turned_by_16 : cycles.turned;
 }
 
 // Where something of that size is found again.
@@ -37,20 +30,24 @@ double update_ns(const Machine& facts, double bytes, double footprint) {
   return bytes / rate_of(facts, footprint, facts.l2_copy, facts.l3_copy, facts.memory_copy).all;
 }
 
-double copy_cycles(const GemmOperand& x, int64_t rows, int64_t cols, int lanes) {
+double copy_cycles(const Machine& facts, const GemmOperand& x, int64_t rows, int64_t cols,
+                   int lanes) {
+  const ProductCycles& cycles = *facts.products;
   const int64_t unit = dtype_bytes(x.dtype);
   if (cols == 1 || x.col_step == unit)
-    return (unit == 2 ? converted : copied) * as_double(rows) * as_double(ceil_div(cols, lanes));
-  if (rows != 1 && x.row_step != unit) return one_by_one * as_double(rows) * as_double(cols);
-  return turned_cycles(unit, lanes) * as_double(rows) * as_double(round_up(cols, lanes));
+    return (unit == 2 ? cycles.converted : cycles.copied) * as_double(rows) *
+           as_double(ceil_div(cols, lanes));
+  if (rows != 1 && x.row_step != unit) return cycles.one_by_one * as_double(rows) * as_double(cols);
+  return turned_cycles(cycles, unit, lanes) * as_double(rows) * as_double(round_up(cols, lanes));
 }
 
-double pack_cycles(const GemmOperand& x, int64_t wide_step, int64_t deep_step, int64_t deep,
-                   int64_t wide, int lanes) {
+double pack_cycles(const Machine& facts, const GemmOperand& x, int64_t wide_step, int64_t deep_step,
+                   int64_t deep, int64_t wide, int lanes) {
+  const ProductCycles& cycles = *facts.products;
   const int64_t unit = dtype_bytes(x.dtype);
-  if (wide_step == unit) return copied * as_double(deep) * as_double(wide) / lanes;
-  if (deep_step != unit) return one_by_one * as_double(deep) * as_double(wide);
-  return turned_cycles(unit, lanes) * as_double(round_up(deep, lanes)) * as_double(wide);
+  if (wide_step == unit) return cycles.copied * as_double(deep) * as_double(wide) / lanes;
+  if (deep_step != unit) return cycles.one_by_one * as_double(deep) * as_double(wide);
+  return turned_cycles(cycles, unit, lanes) * as_double(round_up(deep, lanes)) * as_double(wide);
 }
 
 double shared_ns(const Machine& facts, double alone_ns) {

@@ -11,9 +11,10 @@
 
 namespace infini::cpu {
 
-// Vectors of the arithmetic that one core multiplies and adds in a cycle: two units at most.
+// Vectors of the arithmetic that one core multiplies and adds in a cycle: half of one at least.
 inline double vectors_per_cycle(const Machine& facts, const KernelShape& shape) {
-  return std::clamp(facts.fma_bytes / (shape.lanes * shape.bytes), 0.5, 2.0);
+  const double most = facts.products->most_vectors;
+  return std::clamp(facts.fma_bytes / (shape.lanes * shape.bytes), 1 / most, most);
 }
 inline double ns_of_cycles(const Machine& facts, double cycles) { return cycles / facts.clock_ghz; }
 
@@ -33,17 +34,19 @@ double load_ns(const Machine& facts, double bytes, double footprint);
 double update_ns(const Machine& facts, double bytes, double footprint);
 
 // Arithmetic while bytes come by, which hides most of what takes less.
-inline double overlap_ns(double x, double y, double seen = 0.3) {
-  return std::max(x, y) + seen * std::min(x, y);
+inline double overlap_ns(const Machine& facts, double x, double y) {
+  return std::max(x, y) + facts.products->seen * std::min(x, y);
 }
 
 // Copying rows×cols of an operand into rows of vectors, or from there, in cycles; and C from sums, which is read, too.
-double copy_cycles(const GemmOperand& x, int64_t rows, int64_t cols, int lanes);
+double copy_cycles(const Machine& facts, const GemmOperand& x, int64_t rows, int64_t cols,
+                   int lanes);
 // Packing deep×wide of an operand into panels whose elements lie `wide` by `wide`; `deep` is turned in squares.
-double pack_cycles(const GemmOperand& x, int64_t wide_step, int64_t deep_step, int64_t deep,
-                   int64_t wide, int lanes);
-inline double finish_cycles(const GemmOperand& c, int64_t rows, int64_t cols, int lanes) {
-  return 2 * copy_cycles(c, rows, cols, lanes);
+double pack_cycles(const Machine& facts, const GemmOperand& x, int64_t wide_step, int64_t deep_step,
+                   int64_t deep, int64_t wide, int lanes);
+inline double finish_cycles(const Machine& facts, const GemmOperand& c, int64_t rows, int64_t cols,
+                            int lanes) {
+  return 2 * copy_cycles(facts, c, rows, cols, lanes);
 }
 
 // What one thread has to do, shared by all where that is less.

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "backends/cpu/machine/product_cycles.h"
 #include "base/export.h"
 
 namespace infini::cpu {
@@ -56,6 +57,7 @@ struct Machine {
   // Where it has them: products of bf16 in pairs (AVX512-BF16) for each one of f32, and the time of a product of two tiles
   // of the matrix unit (AMX) with what it loads.
   double pair_rate = 0.5, tile_ns = 30;
+  const ProductCycles* products = &zen4_products;
   // Multiply-adds in a nanosecond of one thread by oneDNN and OpenBLAS; 1 where nobody measured them.
   double onednn_rate = 1, openblas_rate = 1;
 };

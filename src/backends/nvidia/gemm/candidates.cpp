@@ -26,7 +26,7 @@ std::unique_ptr<GemmKernel> make_boxes_of_any_base(const GemmContext& context,
 }
 
 std::unique_ptr<GemmKernel> make_adding(const GemmContext& context, const GemmPlan& plan) {
-  return ring_adds(context, plan) ? make_ring(context, plan) : nullptr;
+  return ring_adds(context.machine, plan) ? make_ring(context, plan) : nullptr;
 }
 
 template <auto estimate, auto make>

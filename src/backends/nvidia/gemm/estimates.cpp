@@ -15,23 +15,7 @@
 namespace infini::nvidia {
 namespace {
 
-// From one launch to the next, as a caller sees it: kernels of ours begin while the one before them ends, the library's do
-// not.
-constexpr double weights_start = 2500, ring_start = 2540, boxes_start = 2580, small_start = 2620,
-                 stream_start = 2660, skinny_start = 2700, library_start = 3200,
-                 generic_start = 4000;
-// Times the least that the device would need, inside and outside of what was measured.
-constexpr double near_least = 1.1, far_from_least = 50, unmeasured_start = 4000;
-// The library's: of arithmetic and of bytes, where rows begin at multiples of 16 bytes.
-constexpr double library_arithmetic = 1.65, library_bytes = 1.26;
-// Of arithmetic where they do not, and where there are few of them; of a copy, and each of the launches around it.
-constexpr double ragged_arithmetic = 7.1, thin_ragged_arithmetic = 13.4, copy_bytes = 2.05,
-                 pack_start = 1500;
-constexpr int packs = 5;
-constexpr int64_t thin = 1200;           // fewer rows or columns than that
-constexpr double plain_arithmetic = 40;  // without matrix units
-constexpr int64_t least_skinny =
-    500'000;  // elements: where all comes from the cache the library is as fast
+double as_double(int64_t x) { return static_cast<double>(x); }
 
 bool is_16_bit(const GemmPlan& plan) { return dtype_bytes(plan.a.dtype) == 2; }
 
@@ -63,9 +47,10 @@ GemmEstimate cannot(const char* why) { return {.why_not = why}; }
 
 // `measured`: inside the domain in which it was.
 GemmEstimate takes(const GemmMachine& machine, const GemmPlan& plan, double start, bool measured) {
-  return measured
-             ? GemmEstimate{start + near_least * least_ns(machine, plan)}
-             : GemmEstimate{start + unmeasured_start + far_from_least * least_ns(machine, plan)};
+  const GemmCosts& costs = *machine.costs;
+  return measured ? GemmEstimate{start + costs.near_least * least_ns(machine, plan)}
+                  : GemmEstimate{start + costs.unmeasured_start +
+                                 costs.far_from_least * least_ns(machine, plan)};
 }
 
 bool is_ragged(const GemmOperand& x, const OperandShape& shape) {
@@ -82,6 +67,12 @@ bool is_ragged(const GemmMachine& machine, const GemmPlan& plan) {
           is_ragged(plan.c, shape_of_c(plan)));
 }
 
+// Without its start.
+double library_ns(const GemmMachine& machine, const GemmPlan& plan, double times_arithmetic) {
+  return std::max(times_arithmetic * arithmetic_ns(machine, plan),
+                  machine.costs->library_bytes * memory_ns(machine, plan));
+}
+
 GemmPlan with_few_rows(const GemmPlan& plan) { return plan.n < plan.m ? transposed(plan) : plan; }
 
 }  // namespace
@@ -95,14 +86,14 @@ GemmEstimate estimate_weights(const GemmMachine& machine, const GemmPlan& plan) 
   if (machine.capability != 90) return cannot("it is written for sm_90a alone");
   if (!make_weights_gemm(plan, processors))
     return cannot("more than 16 rows, or operands that the copy engine cannot read");
-  return takes(machine, plan, weights_start, weights_gemm_pays(plan, processors));
+  return takes(machine, plan, machine.costs->start.weights, weights_gemm_pays(plan, processors));
 }
 
 GemmEstimate estimate_ring(const GemmMachine& machine, const GemmPlan& plan) {
   const int processors = machine.model.processors;
   if (machine.capability != 90) return cannot("it is written for sm_90a alone");
   if (!make_ring_gemm(plan, processors)) return cannot("operands that the copy engine cannot read");
-  return takes(machine, plan, ring_start, ring_gemm_pays(plan, processors));
+  return takes(machine, plan, machine.costs->start.ring, ring_gemm_pays(plan, processors));
 }
 
 GemmEstimate estimate_boxes(const GemmMachine& machine, const GemmPlan& plan) {
@@ -110,13 +101,13 @@ GemmEstimate estimate_boxes(const GemmMachine& machine, const GemmPlan& plan) {
   if (machine.capability < 90) return cannot("there is no copy engine before sm_90");
   if (!make_box_gemm(plan, processors) || !make_small_gemm(plan, processors))
     return cannot("operands that the copy engine cannot read, or too long a k");
-  return takes(machine, plan, boxes_start, box_gemm_pays(plan, processors));
+  return takes(machine, plan, machine.costs->start.boxes, box_gemm_pays(plan, processors));
 }
 
 GemmEstimate estimate_small(const GemmMachine& machine, const GemmPlan& plan) {
   const int processors = machine.model.processors;
   if (plan.k == 0 || !make_small_gemm(plan, processors)) return cannot("more than 31 bits count");
-  return takes(machine, plan, small_start,
+  return takes(machine, plan, machine.costs->start.small,
                machine.capability >= 80 && small_gemm_pays(plan, processors));
 }
 
@@ -125,36 +116,54 @@ GemmEstimate estimate_stream(const GemmMachine& machine, const GemmPlan& plan) {
   const GemmPlan few = with_few_rows(plan);
   if (machine.capability < 80) return cannot("there are no such matrix units before sm_80");
   if (!make_stream_schedule(few, processors)) return cannot("not of 16 bits, or too many rows");
-  return takes(machine, plan, stream_start, stream_gemm_pays(few, processors));
+  return takes(machine, plan, machine.costs->start.stream, stream_gemm_pays(few, processors));
 }
 
 GemmEstimate estimate_skinny(const GemmMachine& machine, const GemmPlan& plan) {
   const int64_t rows = std::min(plan.m, plan.n);
   if (rows > gpu::most_skinny_rows || plan.k == 0) return cannot("more rows than it takes");
-  return takes(machine, plan, skinny_start,
+  return takes(machine, plan, machine.costs->start.skinny,
                plan.a.dtype == INFINI_DTYPE_F32 && 1 < rows &&
-                   plan.batch * std::max(plan.m, plan.n) * plan.k >= least_skinny);
+                   as_double(plan.batch * std::max(plan.m, plan.n) * plan.k) >=
+                       machine.costs->skinny_elements);
 }
 
 GemmEstimate estimate_padded(const GemmMachine& machine, const GemmPlan& plan) {
   if (plan.k == 0) return cannot("there is nothing to multiply");
-  const double copied = 2 * memory_ns(machine, plan) * copy_bytes;
-  return {library_start + library_arithmetic * arithmetic_ns(machine, plan) + copied +
-          packs * pack_start};
+  const GemmCosts& costs = *machine.costs;
+  const double copied = 2 * memory_ns(machine, plan) * costs.copy_bytes;
+  return {costs.start.library + costs.library_arithmetic * arithmetic_ns(machine, plan) + copied +
+          costs.packs * costs.pack_start};
 }
 
 GemmEstimate estimate_lt(const GemmMachine& machine, const GemmPlan& plan) {
   if (plan.k == 0) return cannot("there is nothing to multiply");
-  const double times = !is_ragged(machine, plan)         ? library_arithmetic
-                       : std::min(plan.m, plan.n) < thin ? thin_ragged_arithmetic
-                                                         : ragged_arithmetic;
-  return {library_start +
-          std::max(times * arithmetic_ns(machine, plan), library_bytes * memory_ns(machine, plan))};
+  const GemmCosts& costs = *machine.costs;
+  const bool thin = as_double(std::min(plan.m, plan.n)) < costs.thin;
+  return {costs.start.library + library_ns(machine, plan,
+                                           !is_ragged(machine, plan) ? costs.library_arithmetic
+                                           : thin                    ? costs.thin_ragged_arithmetic
+                                                                     : costs.ragged_arithmetic)};
 }
 
 GemmEstimate estimate_generic(const GemmMachine& machine, const GemmPlan& plan) {
-  return {generic_start + std::max(plain_arithmetic * arithmetic_ns(machine, plan),
-                                   far_from_least * memory_ns(machine, plan))};
+  const GemmCosts& costs = *machine.costs;
+  return {costs.start.generic + std::max(costs.plain_arithmetic * arithmetic_ns(machine, plan),
+                                         costs.far_from_least * memory_ns(machine, plan))};
+}
+
+bool ring_adds(const GemmMachine& machine, const GemmPlan& plan) {
+  const int processors = machine.model.processors;
+  const auto launch = make_ring_gemm(plan, processors);
+  if (!launch) return false;
+  const GemmCosts& costs = *machine.costs;
+  constexpr double sum_bytes = 12;  // written in f32, read with C, written to C
+  const double memory = memory_ns(machine, plan), pass = sum_bytes * as_double(plan.batch) *
+                                                         as_double(plan.m) * as_double(plan.n) /
+                                                         machine.model.memory_bytes_per_ns;
+  return std::max(as_double(ring_gemm_ns(*launch, plan, processors)), costs.ring_bytes * memory) <
+         library_ns(machine, plan, costs.library_arithmetic) + costs.pass_start +
+             costs.pass_bytes * pass;
 }
 
 const char* cheapest_gemm(const GemmMachine& machine, const GemmPlan& plan) {

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "backends/gpu/model/device_model.h"
+#include "backends/nvidia/gemm/fitted_costs.h"
 #include "plan/gemm/gemm_plan.h"
 
 namespace infini::nvidia {
@@ -17,6 +18,7 @@ struct GemmMachine {
   gpu::DeviceModel model;
   int capability = 0;  // 10·major + minor; 0: unknown
   bool allow_tf32 = false;
+  const GemmCosts* costs = &hopper_products;
 };
 
 struct GemmEstimate {
@@ -36,6 +38,10 @@ GemmEstimate estimate_skinny(const GemmMachine&, const GemmPlan&);
 GemmEstimate estimate_padded(const GemmMachine&, const GemmPlan&);
 GemmEstimate estimate_lt(const GemmMachine&, const GemmPlan&);
 GemmEstimate estimate_generic(const GemmMachine&, const GemmPlan&);
+
+// Whether `ring` takes less time than the library with a beta and a C of 16 bits, which it would round twice: it then needs
+// f32 sums of its own and a pass over C.
+bool ring_adds(const GemmMachine&, const GemmPlan&);
 
 // The candidate that bids least: what a device like this would run, if no library or driver refuses.
 const char* cheapest_gemm(const GemmMachine& machine, const GemmPlan& plan);

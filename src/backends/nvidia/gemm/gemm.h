@@ -42,9 +42,6 @@ std::unique_ptr<GemmKernel> make_bare_lt(const GemmContext&, const GemmPlan& pla
 std::unique_ptr<GemmKernel> round_once(const GemmContext&, const GemmPlan& plan, bool pad,
                                        std::unique_ptr<GemmKernel> direct);
 
-// Whether `ring` takes less time than round_once(), where it would not pay with a beta of 0.
-bool ring_adds(const GemmContext&, const GemmPlan& plan);
-
 // For the backend's table.
 std::unique_ptr<GemmKernel> make_gemm(Device& device, const GemmPlan& plan,
                                       const GemmOptions& options, const Choice& choice);

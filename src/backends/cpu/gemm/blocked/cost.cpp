@@ -6,10 +6,6 @@
 namespace infini::cpu::blocked {
 namespace {
 
-constexpr double tile_share = 0.95;  // of the multiply-adds that a core could do
-constexpr double tile_cycles = 40;   // of a tile, beside its arithmetic
-constexpr double call_cycles = 300;  // of a product
-
 // As one thread would.
 bool packs_a(const Schedule& s) {
   return memory_index(s.plan.a.dtype) != 0 || s.plan.a.col_step != s.bytes ||
@@ -20,20 +16,21 @@ bool packs_a(const Schedule& s) {
 
 double nanoseconds(const Schedule& s, const GemmTarget& target) {
   const Machine& facts = *target.facts;
+  const auto& costs = facts.products->blocked;
   const GemmPlan& plan = s.plan;
   const KernelShape& shape = shape_of(target, plan);
   const double k = as_double(plan.k);
   const double strips = as_double(s.strips(plan.m)), panels = as_double(ceil_div(plan.n, s.panel)),
                pieces = as_double(ceil_div(plan.k, s.depth));
-  const double step =
-      std::max(4.0, as_double(ceil_div(plan.m, s.strips(plan.m)) * s.panel / s.lanes) /
-                        vectors_per_cycle(facts, shape) / tile_share);
-  double cycles = call_cycles + strips * panels * (k * step + pieces * tile_cycles);
+  const double step = std::max(facts.products->fma_latency,
+                               as_double(ceil_div(plan.m, s.strips(plan.m)) * s.panel / s.lanes) /
+                                   vectors_per_cycle(facts, shape) / costs.tile_share);
+  double cycles = costs.call + strips * panels * (k * step + pieces * costs.tile);
   const int lanes = static_cast<int>(s.lanes);
-  cycles += pack_cycles(plan.b, plan.b.col_step, plan.b.row_step, plan.k, plan.n, lanes);
+  cycles += pack_cycles(facts, plan.b, plan.b.col_step, plan.b.row_step, plan.k, plan.n, lanes);
   if (packs_a(s))
-    cycles += pack_cycles(plan.a, plan.a.row_step, plan.a.col_step, plan.k, plan.m, lanes);
-  if (!s.direct_c) cycles += finish_cycles(plan.c, plan.m, plan.n, lanes);
+    cycles += pack_cycles(facts, plan.a, plan.a.row_step, plan.a.col_step, plan.k, plan.m, lanes);
+  if (!s.direct_c) cycles += finish_cycles(facts, plan.c, plan.m, plan.n, lanes);
   const double all = footprint(plan);
   const double bytes =
       operand_bytes(plan.a, plan.m, plan.k) + operand_bytes(plan.b, plan.k, plan.n);
@@ -44,7 +41,8 @@ double nanoseconds(const Schedule& s, const GemmTarget& target) {
 }
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {
-  const double least = target.facts->region_ns + least_ns(target, plan, tile_share);
+  const double least =
+      target.facts->region_ns + least_ns(target, plan, target.facts->products->blocked.tile_share);
   if (least > limit) return {.nanoseconds = least};
   return estimate_of(std::optional(make_schedule(target, plan)), target, limit, "");
 }

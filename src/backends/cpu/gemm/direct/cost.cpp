@@ -7,37 +7,37 @@
 namespace infini::cpu::direct {
 namespace {
 
-constexpr int64_t most_jumped_bytes =
-    32 << 10;  // an A that is not contiguous along k waits for each k beyond that
-constexpr double jump_cycles = 6;
 constexpr int64_t page_bytes = 4096;
-constexpr double tile_cycles = 40, fma_latency = 4, call_cycles = 100,
-                 panel_cycles = 60;  // the last: of a copied panel, or of sums
+
 // One k of a tile: multiply-adds, unless they wait for each other or for what they load. (Two loads a cycle, too, but an
 // element of A that fills 64 bytes takes a cycle.)
-double step_cycles(int64_t rows, int64_t vectors, double rate, double splat_cycles) {
+double step_cycles(int64_t rows, int64_t vectors, double rate, double splat, double latency) {
   if (rows == 0) return 0;
-  return std::max({as_double(rows * vectors) / rate, fma_latency,
-                   splat_cycles * as_double(rows) + as_double(vectors) / 2});
+  return std::max({as_double(rows * vectors) / rate, latency,
+                   splat * as_double(rows) + as_double(vectors) / 2});
 }
 
-double tiles_cycles(const Way& way, double rate) {
+double tiles_cycles(const Way& way, const Machine& facts) {
+  const ProductCycles& costs = *facts.products;
   const GemmPlan& plan = way.plan;
   const KernelShape& shape = way.shape;
+  const double rate = vectors_per_cycle(facts, shape);
   const int64_t all = ceil_div(plan.n, shape.lanes);
-  const bool jumps = plan.a.col_step != dtype_bytes(plan.a.dtype) &&
-                     saturating_mul(plan.m, plan.k, shape.bytes) > most_jumped_bytes;
-  const double splat_cycles = shape.lanes * shape.bytes == 64 ? 1 : 0.5;
+  const bool jumps =
+      plan.a.col_step != dtype_bytes(plan.a.dtype) &&
+      as_double(saturating_mul(plan.m, plan.k, shape.bytes)) > costs.direct.jumped_bytes;
+  const double splat = shape.lanes * shape.bytes == 64 ? costs.wide_splat : costs.splat;
   double sum = 0;
   for (int64_t left = all; left > 0;) {
     const int64_t vectors = panel_vectors(shape, plan.m, all, left),
                   strips = ceil_div(plan.m, most_rows(shape, vectors)),
                   rows = ceil_div(plan.m, strips), whole = plan.m / rows;
     const int64_t panels = std::max<int64_t>(1, left / vectors - 1);
-    const double step = as_double(whole) * step_cycles(rows, vectors, rate, splat_cycles) +
-                        step_cycles(plan.m % rows, vectors, rate, splat_cycles) +
-                        (jumps ? jump_cycles * as_double(strips) : 0);
-    sum += as_double(panels) * (as_double(plan.k) * step + as_double(strips) * tile_cycles);
+    const double step =
+        as_double(whole) * step_cycles(rows, vectors, rate, splat, costs.fma_latency) +
+        step_cycles(plan.m % rows, vectors, rate, splat, costs.fma_latency) +
+        (jumps ? costs.direct.jump * as_double(strips) : 0);
+    sum += as_double(panels) * (as_double(plan.k) * step + as_double(strips) * costs.direct.tile);
     left -= panels * vectors;
   }
   return sum;
@@ -48,12 +48,14 @@ double tiles_cycles(const Way& way, double rate) {
 double cycles(const Way& way, const GemmTarget& target) {
   const GemmPlan& plan = way.plan;
   const KernelShape& shape = way.shape;
-  double sum = call_cycles + tiles_cycles(way, vectors_per_cycle(*target.facts, shape));
+  const Machine& facts = *target.facts;
+  double sum = facts.products->direct.call + tiles_cycles(way, facts);
   const double panels = as_double(ceil_div(plan.n, int64_t{shape.tile_vectors} * shape.lanes));
-  sum += panels * panel_cycles * ((way.packs_b ? 1 : 0) + (way.through_sums ? 1 : 0));
-  if (way.packs_a) sum += copy_cycles(plan.a, plan.m, plan.k, shape.lanes);
-  if (way.packs_b) sum += copy_cycles(plan.b, plan.k, plan.n, shape.lanes);
-  if (way.through_sums) sum += finish_cycles(plan.c, plan.m, plan.n, shape.lanes);
+  sum +=
+      panels * facts.products->direct.panel * ((way.packs_b ? 1 : 0) + (way.through_sums ? 1 : 0));
+  if (way.packs_a) sum += copy_cycles(facts, plan.a, plan.m, plan.k, shape.lanes);
+  if (way.packs_b) sum += copy_cycles(facts, plan.b, plan.k, plan.n, shape.lanes);
+  if (way.through_sums) sum += finish_cycles(facts, plan.c, plan.m, plan.n, shape.lanes);
   return sum;
 }
 
@@ -94,7 +96,7 @@ double nanoseconds(const Way& way, const GemmTarget& target) {
   const double batch = as_double(way.plan.batch), all = footprint(way.plan);
   const double worked = shared_ns(facts, batch * ns_of_cycles(facts, way.cycles));
   if (all <= facts.l1_bytes) return worked;
-  return overlap_ns(worked, batch * far_ns(way, facts, all)) +
+  return overlap_ns(facts, worked, batch * far_ns(way, facts, all)) +
          batch * far_copies_ns(way, facts, all);
 }
 

@@ -7,31 +7,29 @@
 namespace infini::cpu::dpbf16 {
 namespace {
 
-constexpr double tile_cycles = 40;   // of a tile, beside its arithmetic
-constexpr double call_cycles = 150;  // of a product
-constexpr double by_rows = 0.25, by_columns = 0.3, one_by_one = 2;  // cycles of packing an element
-
 // Columns are turned in squares.
-double pack_cycles(int64_t inner_step, int64_t outer_step, int64_t k, double columns) {
-  return inner_step == 2   ? by_rows * as_double(k) * columns
-         : outer_step == 2 ? by_columns * as_double(round_up(k, 2 * lanes)) * columns
-                           : one_by_one * as_double(k) * columns;
+double pack_cycles(const PackCycles& pack, int64_t inner_step, int64_t outer_step, int64_t k,
+                   double columns) {
+  return inner_step == 2   ? pack.by_rows * as_double(k) * columns
+         : outer_step == 2 ? pack.by_columns * as_double(round_up(k, 2 * lanes)) * columns
+                           : pack.one_by_one * as_double(k) * columns;
 }
 
 }  // namespace
 
 double nanoseconds(const Schedule& s, const GemmTarget& target) {
   const Machine& facts = *target.facts;
+  const auto& costs = facts.products->dpbf16;
   const GemmPlan& plan = s.plan;
   const double m = as_double(plan.m), k = as_double(plan.k);
   const double vectors = as_double(s.width / lanes), panels = as_double(ceil_div(plan.n, s.width)),
                pieces = as_double(ceil_div(plan.k, s.depth));
   const double strips = as_double(ceil_div(plan.m, most_rows(s.width / lanes)));
   const double each = vectors_per_cycle(facts, *target.f32) * facts.pair_rate / 2;  // of pairs
-  const double step = std::max(6.0, m / strips * vectors / each);
-  double cycles = call_cycles + strips * panels * (k / 2 * step + pieces * tile_cycles);
-  cycles += pack_cycles(plan.b.col_step, plan.b.row_step, plan.k, as_double(plan.n));
-  if (s.packs_a) cycles += pack_cycles(plan.a.row_step, plan.a.col_step, plan.k, m);
+  const double step = std::max(facts.products->pair_latency, m / strips * vectors / each);
+  double cycles = costs.call + strips * panels * (k / 2 * step + pieces * costs.tile);
+  cycles += pack_cycles(costs.pack, plan.b.col_step, plan.b.row_step, plan.k, as_double(plan.n));
+  if (s.packs_a) cycles += pack_cycles(costs.pack, plan.a.row_step, plan.a.col_step, plan.k, m);
   const double all = footprint(plan);
   const double moved =
       load_ns(facts, operand_bytes(plan.a, plan.m, plan.k) + operand_bytes(plan.b, plan.k, plan.n),

@@ -6,25 +6,19 @@
 namespace infini::cpu::skinny {
 namespace {
 
-constexpr double call_cycles = 150;  // of a stretch
-constexpr double pack_call_cycles = 120,
-                 pack_cycles = 1.5;                  // of packing A, and of an element of it
-constexpr double dots_cycles = 90, row_cycles = 50;  // of adding the lanes of 4×4 or 1×8 sums
-constexpr double fma_latency = 4;
-constexpr double pieces_share = 0.66;  // of the arithmetic that a core could do
-
 // Dot products of all rows with all columns.
 double along_cycles(const Schedule& s, const GemmTarget& target) {
+  const ProductCycles& costs = *target.facts->products;
   const KernelShape& shape = shape_of(target, s.plan);
   const int64_t most = s.pieces ? shape.dot_rows : most_skinny_rows,
                 turns = ceil_div(s.plan.m, most), rows = ceil_div(s.plan.m, turns),
                 cols = dot_cols(static_cast<int>(rows));
-  const double step =
-      std::max(fma_latency, as_double(rows * cols) / vectors_per_cycle(*target.facts, shape)) /
-      (s.pieces ? pieces_share : 1);
+  const double step = std::max(costs.fma_latency,
+                               as_double(rows * cols) / vectors_per_cycle(*target.facts, shape)) /
+                      (s.pieces ? costs.skinny.pieces_share : 1);
   return as_double(turns * ceil_div(s.plan.n, cols)) *
          (as_double(ceil_div(s.plan.k, shape.lanes)) * step +
-          (rows == 1 ? row_cycles : dots_cycles));
+          (rows == 1 ? costs.skinny.row : costs.skinny.dots));
 }
 
 // Sums of a stretch come and go between L1 and the registers, for a few rows of A and B at a time. Columns that fill no
@@ -44,13 +38,14 @@ double across_cycles(const Schedule& s, const GemmTarget& target) {
 
 double nanoseconds(const Schedule& s, const GemmTarget& target) {
   const Machine& facts = *target.facts;
+  const auto& costs = facts.products->skinny;
   const GemmPlan& plan = s.plan;
   const KernelShape& shape = shape_of(target, plan);
   const double batch = as_double(plan.batch), all = footprint(plan);
   const double packed =
-      s.packs_a ? pack_call_cycles + pack_cycles * as_double(plan.m) * as_double(plan.k) : 0;
+      s.packs_a ? costs.pack_call + costs.pack * as_double(plan.m) * as_double(plan.k) : 0;
   const double cycles =
-      call_cycles + finish_cycles(plan.c, plan.m, plan.n, shape.lanes) +
+      costs.call + finish_cycles(facts, plan.c, plan.m, plan.n, shape.lanes) +
       (s.walk == Walk::along ? along_cycles(s, target) : across_cycles(s, target));
   const double alone = ns_of_cycles(facts, cycles);
   const double worked =
@@ -59,15 +54,15 @@ double nanoseconds(const Schedule& s, const GemmTarget& target) {
                          ? 0
                          : load_ns(facts, operand_bytes(plan.b, plan.k, plan.n), all) +
                                update_ns(facts, operand_bytes(plan.c, plan.m, plan.n), all);
-  return batch * ns_of_cycles(facts, packed) + overlap_ns(worked, batch * far);
+  return batch * ns_of_cycles(facts, packed) + overlap_ns(facts, worked, batch * far);
 }
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {
   if (walk_of(with_few_rows(plan)) == Walk::none)
     return {.why_not = "more rows than it takes, or b has no contiguous direction"};
   const Machine& facts = *target.facts;
-  const double least =
-      std::max(shared_ns(facts, ns_of_cycles(facts, call_cycles)), least_ns(target, plan, 1));
+  const double least = std::max(shared_ns(facts, ns_of_cycles(facts, facts.products->skinny.call)),
+                                least_ns(target, plan, 1));
   if (least > limit) return {.nanoseconds = least};
   return estimate_of(make_schedule(target, plan), target, limit, "there is nothing to multiply");
 }

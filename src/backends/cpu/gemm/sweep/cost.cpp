@@ -4,36 +4,33 @@
 #include "base/checked.h"
 
 namespace infini::cpu::sweep {
-namespace {
-
-constexpr double arithmetic_share = 0.92;  // of the multiply-adds that a core could do
-constexpr double pack_cycles = 1.5;        // of an element of A
-constexpr double group_cycles = 20;        // of a group of rows of A at two vectors of B
-
-}  // namespace
 
 double nanoseconds(const Schedule& s, const GemmTarget& target) {
   const Machine& facts = *target.facts;
+  const auto& costs = facts.products->sweep;
   const KernelShape& shape = shape_of(target, s.plan);
   const double vectors = as_double(ceil_div(s.plan.n, shape.lanes)), k = as_double(s.plan.k),
                rows = as_double(s.rows);
-  const double multiplied = rows * vectors * k / vectors_per_cycle(facts, shape) / arithmetic_share;
-  const double packed = pack_cycles * as_double(s.plan.m) * k;
+  const double multiplied =
+      rows * vectors * k / vectors_per_cycle(facts, shape) / costs.arithmetic_share;
+  const double packed = costs.pack * as_double(s.plan.m) * k;
   const double sums = rows * vectors * 64 * k / as_double(depth);
-  const double calls = group_cycles * rows / as_double(s.group) *
+  const double calls = costs.group * rows / as_double(s.group) *
                        as_double(ceil_div(s.plan.n, s.width)) *
                        as_double(ceil_div(s.plan.k, depth));
-  const double finished = finish_cycles(s.plan.c, s.plan.m, s.plan.n, shape.lanes);
-  const double alone = overlap_ns(ns_of_cycles(facts, multiplied + packed + calls + finished),
-                                  sums / facts.l2_copy.one);
+  const double finished = finish_cycles(facts, s.plan.c, s.plan.m, s.plan.n, shape.lanes);
+  const double alone = overlap_ns(
+      facts, ns_of_cycles(facts, multiplied + packed + calls + finished), sums / facts.l2_copy.one);
   const double all = footprint(s.plan);
   const double far = load_ns(facts, operand_bytes(s.plan.b, s.plan.k, s.plan.n), all) +
                      update_ns(facts, operand_bytes(s.plan.c, s.plan.m, s.plan.n), all);
-  return as_double(s.plan.batch) * (overlap_ns(alone / facts.threads, far) + facts.region_ns);
+  return as_double(s.plan.batch) *
+         (overlap_ns(facts, alone / facts.threads, far) + facts.region_ns);
 }
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {
-  const double least = target.facts->region_ns + least_ns(target, plan, arithmetic_share);
+  const double least = target.facts->region_ns +
+                       least_ns(target, plan, target.facts->products->sweep.arithmetic_share);
   if (least > limit) return {.nanoseconds = least};
   return estimate_of(make_schedule(target, plan), target, limit, "b's rows are not contiguous");
 }

@@ -131,10 +131,6 @@ class Ring final : public gpu::GpuGemm {
 
 }  // namespace
 
-bool ring_adds(const GemmContext& context, const GemmPlan& plan) {
-  return ring_gemm_adds(plan, context.device.facts().processors);
-}
-
 std::unique_ptr<GemmKernel> make_ring(const GemmContext& context, const GemmPlan& plan) {
   static const EncodeBoxes encode = find_encode_boxes();
   const auto launch = make_ring_gemm(plan, context.device.facts().processors);

@@ -144,24 +144,9 @@ bool ring_gemm_pays(const GemmPlan& plan, int processors) {
          100 * plan.batch * plan.m * plan.n >= use * area;
 }
 
-// cuBLASLt, which would round twice, needs f32 sums of its own and a pass over C.
-bool ring_gemm_adds(const GemmPlan& plan, int processors) {
-  constexpr double lt_flops = 650e3, lt_bytes = 3.9e3, ring_bytes = 3.2e3,
-                   pass_bytes = 3e3;                                       // in a nanosecond
-  constexpr double lt_start = 3000, pass_start = 2000, ring_start = 3000;  // nanoseconds
-  const auto launch = make_ring_gemm(plan, processors);
-  if (!launch) return false;
-  const GemmPlan computed = launch->swapped ? transposed(plan) : plan;
-  const auto elements = static_cast<double>(plan.batch * plan.m * plan.n),
-             moved = static_cast<double>(bytes(plan.a, shape_of_a(plan)) +
-                                         bytes(plan.b, shape_of_b(plan)) +
-                                         bytes(plan.c, shape_of_c(plan)));
-  const double flops = 2 * elements * static_cast<double>(plan.k),
-               time = static_cast<double>(
-                   nanoseconds(computed, ring_tiles[launch->tile], launch->in_teams, processors));
-  return ring_start + std::max(time, moved / ring_bytes) <
-         lt_start + std::max(flops / lt_flops, moved / lt_bytes) + pass_start +
-             12 * elements / pass_bytes;
+int64_t ring_gemm_ns(const RingLaunch& launch, const GemmPlan& plan, int processors) {
+  return nanoseconds(launch.swapped ? transposed(plan) : plan, ring_tiles[launch.tile],
+                     launch.in_teams, processors);
 }
 
 std::string to_string(const RingLaunch& launch) {

@@ -130,8 +130,8 @@ std::optional<RingLaunch> make_ring_gemm(const GemmPlan& plan, int processors);
 // Whether that is at least as fast as cuBLASLt and the box gemm, as measured on an H200.
 bool ring_gemm_pays(const GemmPlan& plan, int processors);
 
-// Whether it is faster than cuBLASLt with beta != 0 and a C of 16 bits, by the same measure.
-bool ring_gemm_adds(const GemmPlan& plan, int processors);
+// What the busiest processor has to do.
+int64_t ring_gemm_ns(const RingLaunch& launch, const GemmPlan& plan, int processors);
 
 std::string to_string(const RingLaunch& launch);
 
