@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/dtype.h"
+#include "reshard/joint_plans.h"
 
 namespace infini {
 
@@ -26,11 +27,12 @@ namespace {
 
 // Every lane's messages stand together, in the order of the wire.
 std::vector<Lane> lanes_of(const RankPlan& plan, const std::vector<Message>& messages, bool sends,
-                           infiniDtype_t dtype, const PieceSizes& sizes, PieceKernels& kernels) {
+                           infiniDtype_t dtype, const std::function<bool(int peer)>& shares,
+                           PieceKernels& kernels) {
   std::vector<Lane> lanes;
   for (const Message& message : messages) {
     if (lanes.empty() || lanes.back().peer != message.peer)
-      lanes.push_back({.peer = message.peer, .shared = sizes.shares_with(message.peer)});
+      lanes.push_back({.peer = message.peer, .shared = shares(message.peer)});
     Lane& lane = lanes.back();
     Piece piece{.bytes = message.elements * dtype_bytes(dtype)};
     piece.shard = {INT64_MAX, 0};
@@ -78,28 +80,51 @@ void append_parts(const RearrangePlan& whole, int64_t part_bytes, PieceKernels& 
   }
 }
 
-}  // namespace
+// The lane from the rank to itself is none; it is used only where it is unpacked with others.
+void take_own(PreparedReshard& made, int rank) {
+  for (std::vector<Lane>* lanes : {&made.sends, &made.receives}) {
+    const auto own = std::find_if(lanes->begin(), lanes->end(),
+                                  [&](const Lane& lane) { return lane.peer == rank; });
+    if (own == lanes->end()) continue;
+    if (lanes == &made.sends && !made.joint.unpack.empty()) made.joint.own = std::move(own->pieces);
+    lanes->erase(own);
+  }
+}
 
-PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int rank,
-                                const ShardStrides& strides, const PieceSizes& sizes) {
-  const infiniDtype_t dtype = plan.dtype();
-  const RankPlan own = plan.plan_of(
-      rank, strides,
-      {[&](int peer) { return std::max<int64_t>(sizes.bytes(peer) / dtype_bytes(dtype), 1); }});
-  int64_t shard_bytes = dtype_bytes(dtype);
-  for (const int64_t extent : plan.dst_shape(rank)) shard_bytes *= extent;
-  // What is staged is read again at once; shards of all ranks here are in the same caches.
-  PieceKernels packing(device), unpacking(device, shard_bytes * sizes.ranks_here());
-  PreparedReshard made;
-  made.sends = lanes_of(own, own.sends, true, dtype, sizes, packing);
-  made.receives = lanes_of(own, own.receives, false, dtype, sizes, unpacking);
-  const int ranks = plan.ranks();
+void sort_lanes(PreparedReshard& made, int rank, int ranks) {
   const auto turn = [&](int from, int to) { return (to - from + ranks) % ranks; };
   std::sort(made.sends.begin(), made.sends.end(),
             [&](const Lane& a, const Lane& b) { return turn(rank, a.peer) < turn(rank, b.peer); });
   std::sort(made.receives.begin(), made.receives.end(),
             [&](const Lane& a, const Lane& b) { return turn(a.peer, rank) < turn(b.peer, rank); });
-  for (size_t i = 0; i < own.local.boxes; ++i)
+}
+
+}  // namespace
+
+PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int rank,
+                                const ShardStrides& strides, const PieceSizes& sizes) {
+  const infiniDtype_t dtype = plan.dtype();
+  const bool some_shared = sizes.ranks_here() > 1;
+  const auto shares = [&](int peer) {
+    return sizes.shares_with(peer) || (some_shared && peer == rank);
+  };
+  const auto longest = [&](int peer) {
+    const int64_t bytes = shares(peer) ? sizes.shared : sizes.message;
+    return std::max<int64_t>(bytes / dtype_bytes(dtype), 1);
+  };
+  const RankPlan own = plan.plan_of(rank, strides, {longest, some_shared});
+  int64_t shard_bytes = dtype_bytes(dtype);
+  for (const int64_t extent : plan.dst_shape(rank)) shard_bytes *= extent;
+  // What is staged is read again at once; shards of all ranks here are in the same caches.
+  PieceKernels packing(device), unpacking(device, shard_bytes * sizes.ranks_here());
+  PreparedReshard made;
+  made.sends = lanes_of(own, own.sends, true, dtype, shares, packing);
+  made.receives = lanes_of(own, own.receives, false, dtype, shares, unpacking);
+  for (const RearrangePlan& joint : joint_plans(own, dtype, sizes, rank))
+    made.joint.unpack.push_back(unpacking.copy_of(joint));
+  take_own(made, rank);
+  sort_lanes(made, rank, plan.ranks());
+  for (size_t i = 0; made.joint.own.empty() && i < own.local.boxes; ++i)
     append_parts(plan_of(own.boxes[own.local.first_box + i], own.loops.data(), dtype),
                  sizes.message, unpacking, made.local);
   return made;

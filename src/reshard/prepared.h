@@ -54,11 +54,20 @@ struct Lane {
   std::vector<Piece> pieces;
 };
 
+// What comes through shared memory, by numbers of pieces, where those with one number lie side by side in the shard: they are
+// unpacked at once.
+struct JointPieces {
+  std::vector<PieceCopy> unpack;  // from SharedMemory::place_of_all; none: each piece for itself
+  std::vector<Piece> own;         // this rank's, packed for itself; none: nothing is local
+};
+
 struct PreparedReshard {
   // Lanes stand in the order in which ranks turn to one another: sends to the next ranks first, receives from the ones
   // before first, so that the earliest unfinished lane of one side is that of the other, too.
   std::vector<Lane> sends, receives;
-  std::vector<PieceCopy> local;  // in parts no longer than a piece where it can be cut
+  JointPieces joint;
+  std::vector<PieceCopy>
+      local;  // in parts no longer than a piece where it can be cut; not what is among joint.own
 };
 
 // How long pieces are at most.
@@ -69,6 +78,10 @@ struct PieceSizes {
     return static_cast<size_t>(peer) < shares.size() && shares[static_cast<size_t>(peer)];
   }
   int64_t bytes(int peer) const { return shares_with(peer) ? shared : message; }
+  // Of a rank among those that share memory, `own` being the one that asks.
+  int64_t number_of(int rank, int own) const {
+    return std::count(shares.begin(), shares.begin() + rank, true) + (own < rank ? 1 : 0);
+  }
   int64_t ranks_here() const { return 1 + std::count(shares.begin(), shares.end(), true); }
   bool operator==(const PieceSizes&) const = default;
 };

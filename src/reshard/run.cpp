@@ -53,14 +53,14 @@ struct LaneState {
 class Run {
  public:
   Run(Device& device, const ReshardPlan& plan, const PreparedReshard& prepared, char* dst,
-      const char* src, Wire& wire, const SharedMemory& memory, const ReshardSettings& settings)
+      const char* src, Wire& wire, SharedMemory& memory, const ReshardSettings& settings)
       : plan_(plan),
         dst_(dst),
         src_(src),
         wire_(wire),
         settings_(settings),
         staging_(device, wire.takes_device_memory()),
-        shared_(memory, staging_, plan.hash(), dst, src),
+        shared_(memory, staging_, plan.hash(), dst, src, prepared.joint),
         local_(prepared.local) {
     for (const Lane& lane : prepared.sends) add(lane, true);
     sends_ = states_.size();
@@ -248,7 +248,7 @@ void exchange(Device& device, const ReshardPlan& plan, PreparedReshards& kept, v
   if (wire.rank() >= plan.ranks()) return;  // it looks on
   require_shards(plan, wire.rank(), dst, src);
   if (settings.piece_bytes == 0) settings.piece_bytes = usual_piece_bytes(plan.ranks());
-  const SharedMemory memory(wire, device.kind() == INFINI_DEVICE_CPU);
+  SharedMemory memory(wire, device.kind() == INFINI_DEVICE_CPU);
   const PieceSizes sizes{settings.piece_bytes, memory.piece_bytes(), memory.neighbours()};
   const auto prepared = kept.get(device, plan, wire.rank(), strides, sizes);
   Run run(device, plan, *prepared, static_cast<char*>(dst), static_cast<const char*>(src), wire,

@@ -5,15 +5,13 @@
 
 namespace infini {
 
-Greeting SharedLanes::greeting_of(const State& state) const {
+Greeting SharedLanes::greeting_of(const Lane& lane) const {
   Greeting greeting;
   greeting.hash = hash_;
-  greeting.bytes = static_cast<uint64_t>(state.lane->bytes - state.passed);
+  greeting.bytes = static_cast<uint64_t>(lane.bytes);
   greeting.piece_bytes = static_cast<uint64_t>(memory_.piece_bytes());
   return greeting;
 }
-
-void SharedLanes::go_on(State& state) { state.passed += state.lane->pieces[state.next++].bytes; }
 
 // Lanes read neighbouring elements: what all their next pieces lie in is read once, in its order, while each of them alone would
 // skip through it. Only where they fill it.
@@ -28,32 +26,63 @@ void SharedLanes::fetch(const Piece& piece) {
 }
 
 bool SharedLanes::send(State& state) {
-  SharedMemory::Place place;
-  if (!memory_.place_to_fill(state.lane->peer, place)) return false;
-  *place.greeting = greeting_of(state);
-  fetch(state.lane->pieces[state.next]);
-  staging_.pack_to(place.data, state.lane->pieces[state.next], src_);
-  memory_.filled(state.lane->peer);
-  go_on(state);
+  const int peer = state.lane->peer;
+  char* const place = memory_.place_to_fill(peer);
+  if (place == nullptr) return false;
+  if (state.next == 0) memory_.greeting_for(peer) = greeting_of(*state.lane);
+  const Piece& piece = state.lane->pieces[state.next++];
+  fetch(piece);
+  staging_.pack_to(place, piece, src_);
+  memory_.filled(peer);
+  if (state.over()) memory_.all_filled(peer);
   return true;
 }
 
-bool SharedLanes::receive(State& state) const {
-  SharedMemory::Place place;
-  if (!memory_.place_to_empty(state.lane->peer, place)) return false;
-  require_same(*place.greeting, greeting_of(state), state.lane->peer);
-  staging_.unpack_from(place.data, state.lane->pieces[state.next], dst_);
-  memory_.emptied(state.lane->peer);
-  go_on(state);
+// All pieces are of one plan if the first one is.
+void SharedLanes::check(const State& state) const {
+  if (state.next == 0)
+    require_same(memory_.greeting_of(state.lane->peer), greeting_of(*state.lane), state.lane->peer);
+}
+
+bool SharedLanes::receive(State& state) {
+  const int peer = state.lane->peer;
+  const char* const place = memory_.place_to_empty(peer);
+  if (place == nullptr) return false;
+  check(state);
+  staging_.unpack_from(place, state.lane->pieces[state.next++], dst_);
+  memory_.emptied(peer);
+  if (state.over()) memory_.all_emptied(peer);
+  return true;
+}
+
+bool SharedLanes::receive_all() {
+  for (const State& state : receives_) {
+    if (memory_.place_to_empty(state.lane->peer) == nullptr) return false;
+    check(state);
+  }
+  if (!joint_.own.empty())
+    staging_.pack_to(memory_.own_place(next_joint_), joint_.own[next_joint_], src_);
+  joint_.unpack[next_joint_].run(dst_, memory_.place_of_all(next_joint_), nullptr);
+  ++next_joint_;
+  for (State& state : receives_) {
+    memory_.emptied(state.lane->peer);
+    ++state.next;
+    if (state.over()) memory_.all_emptied(state.lane->peer);
+  }
   return true;
 }
 
 bool SharedLanes::step() {
+  for (const std::vector<State>* states : {&sends_, &receives_})
+    for (const State& state : *states) memory_.fetch_counts(state.lane->peer);
   // A lane goes on by one piece before the next one's turn: lanes read neighbouring elements.
   bool any = false;
   for (State& state : sends_) any = send(state) || any;
-  for (State& state : receives_) any = receive(state) || any;
-  const auto over = [](const State& state) { return state.next == state.lane->pieces.size(); };
+  if (joint_pieces_ > 0)
+    any = (!receives_.empty() && receive_all()) || any;
+  else
+    for (State& state : receives_) any = receive(state) || any;
+  const auto over = [](const State& state) { return state.over(); };
   std::erase_if(sends_, over);
   std::erase_if(receives_, over);
   return any;
@@ -61,13 +90,14 @@ bool SharedLanes::step() {
 
 std::string SharedLanes::waited_for() const {
   std::string peers;
-  const auto tell = [&](const std::vector<State>& states, const char* what) {
+  const auto tell = [&](const std::vector<State>& states, const char* what, const auto& there) {
     for (const State& state : states)
-      if (peers.size() < 60)
+      if (peers.size() < 60 && !there(state.lane->peer))
         peers += (peers.empty() ? "" : ", ") + std::string(what) + std::to_string(state.lane->peer);
   };
-  tell(receives_, "a message of rank ");
-  tell(sends_, "sending to rank ");
+  tell(receives_, "a message of rank ",
+       [&](int peer) { return memory_.place_to_empty(peer) != nullptr; });
+  tell(sends_, "sending to rank ", [](int) { return false; });
   return peers;
 }
 

@@ -1,4 +1,7 @@
 // Lanes between ranks that share memory: each piece is packed there by one side and unpacked from there by the other.
+//
+// Where pieces of all ranks lie side by side in the shard, those of one number are unpacked at once: every line of the shard
+// is then written whole and once, past the caches if it is large.
 #pragma once
 
 #include <string>
@@ -11,9 +14,15 @@ namespace infini {
 
 class SharedLanes {
  public:
-  SharedLanes(const SharedMemory& memory, const Staging& staging, uint64_t plan_hash, char* dst,
-              const char* src)
-      : memory_(memory), staging_(staging), hash_(plan_hash), dst_(dst), src_(src) {}
+  SharedLanes(SharedMemory& memory, const Staging& staging, uint64_t plan_hash, char* dst,
+              const char* src, const JointPieces& joint)
+      : memory_(memory),
+        staging_(staging),
+        hash_(plan_hash),
+        dst_(dst),
+        src_(src),
+        joint_(joint),
+        joint_pieces_(joint.unpack.size()) {}
 
   void add(const Lane& lane, bool sends) { (sends ? sends_ : receives_).push_back({&lane}); }
   // One piece of every lane that can go on; false: none could. Throws where a peer sends something unexpected.
@@ -24,20 +33,24 @@ class SharedLanes {
  private:
   struct State {
     const Lane* lane;
-    size_t next = 0;     // piece
-    int64_t passed = 0;  // bytes of those before
+    size_t next = 0;  // piece
+    bool over() const { return next == lane->pieces.size(); }
   };
   bool send(State& state);
-  bool receive(State& state) const;
+  bool receive(State& state);
+  bool receive_all();
+  void check(const State& state) const;
   void fetch(const Piece& piece);
-  Greeting greeting_of(const State& state) const;
-  static void go_on(State& state);
+  Greeting greeting_of(const Lane& lane) const;
 
-  const SharedMemory& memory_;
+  SharedMemory& memory_;
   const Staging& staging_;
   const uint64_t hash_;
   char* const dst_;
   const char* const src_;
+  const JointPieces& joint_;
+  const size_t joint_pieces_;  // of every lane; 0: each for itself
+  size_t next_joint_ = 0;
   int64_t fetched_ = 0;                  // up to here, in bytes of src
   std::vector<State> sends_, receives_;  // unfinished ones, in their turns
 };

@@ -142,6 +142,24 @@ TEST(ReshardRun, LargeOnesGoThroughLittleSharedMemory) {
             100 << 10, 1, false, {128 << 10, 0b1011});
 }
 
+// What joint pieces are made of, and what just is not: one and several numbers of pieces, more runs than one go with another.
+TEST(ReshardRun, ColumnsOfManyBecomeRows) {
+  for (const char* text :
+       {"i32 4000x32 (4: replicate,block) -> (4: block,replicate)",
+        "i32 401x32 (4: replicate,block) -> (4: block,replicate)",
+        "i32 400x30 (4: replicate,block) -> (4: block,replicate)",
+        "i32 400x4 (4 ranks 3,2,1,0: replicate,block) -> (4: block,replicate)",
+        "i32 400x64 (8: replicate,cyclic:2) -> (8: block,replicate)",
+        "i32 6x40x48 (2x4: block,replicate,block) -> (2x4: block,block,replicate)",
+        "i32 64x400 (4: block,replicate) -> perm=1,0 (4: block,replicate)",
+        "i32 400x24 (2x3: replicate,block@1) -> (2x3: block@0+1,replicate)"})
+    for (const size_t bytes : {16 << 10, 256 << 10}) {
+      check_run(parse_reshard(text), 4096, 1 << 24, false, {bytes});
+      check_run(parse_reshard(text), 4096, 1 << 24, true, {bytes});
+      if (HasFatalFailure()) FAIL() << text << ", " << bytes << " bytes";
+    }
+}
+
 class ReshardFaults : public testing::Test {
  protected:
   static constexpr int ranks = 4;
@@ -217,9 +235,11 @@ TEST_F(ReshardFaults, AMissingRankIsToldWhereMemoryIsShared) {
 
 TEST_F(ReshardFaults, SharedMemoryThatHoldsSomethingElseIsTold) {
   network_.share(64 << 10, std::vector<bool>(ranks, true));
-  network_.shared_part(1)[0] = 1;  // as if rank 1 had filled a piece for rank 0
-  const auto outcomes = on_ranks(ranks, [&](int rank) { return reshard(rank, plan_); });
-  expect_all_fail(outcomes);
+  network_.shared_part(1)[0] =
+      1;  // as if rank 1, which does not come, had filled a piece for rank 0
+  const auto outcomes = on_ranks(
+      ranks, [&](int rank) { return rank == 1 ? INFINI_STATUS_SUCCESS : reshard(rank, plan_); });
+  expect_all_fail(outcomes, 1);
   EXPECT_NE(outcomes[0].words.find("something else"), std::string::npos) << outcomes[0].words;
 }
 

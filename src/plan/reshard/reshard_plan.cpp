@@ -241,9 +241,12 @@ RankPlan ReshardPlan::plan_of(int rank, const ShardStrides& strides,
   for (size_t i = 0; i < order_.size(); ++i) dst[static_cast<size_t>(order_[i])] = own[i];
   RankPlan out;
   BoxWriter writer(*this, out, dst, strides_or_row_major(strides.src, src_shape(rank), "src"));
+  Exchange local;
+  const bool holds_some = local_exchange(*this, rank, local);
   const auto write = [&](auto append, Direction direction, std::vector<Message>& messages) {
     std::vector<Exchange> exchanges;
     append(*this, rank, exchanges);
+    if (longest.to_itself && holds_some) exchanges.push_back(local);
     std::sort(exchanges.begin(), exchanges.end(),
               [](const Exchange& a, const Exchange& b) { return a.peer < b.peer; });
     for (const Exchange& whole : exchanges)
@@ -254,8 +257,7 @@ RankPlan ReshardPlan::plan_of(int rank, const ShardStrides& strides,
   };
   write(append_sends, Direction::send, out.sends);
   write(append_receives, Direction::receive, out.receives);
-  Exchange local;
-  if (local_exchange(*this, rank, local)) out.local = writer.write(local, Direction::local);
+  if (holds_some) out.local = writer.write(local, Direction::local);
   return out;
 }
 

@@ -46,6 +46,7 @@ struct ShardStrides {
 // Elements of a message to or from a peer, at most; at least 1.
 struct LongestMessage {
   std::function<int64_t(int peer)> elements;  // none: any number
+  bool to_itself = false;  // what is local is also among the messages, from the rank to itself
 };
 
 class ReshardPlan {
