@@ -3,7 +3,8 @@
 A transport has `rank`, `ranks`, post_send(peer, tag, buffer) and post_receive(peer, tag, buffer), which give a request,
 wait_any(requests, seconds), which gives (index, bytes received) of one that is done or None when none is in that time, and
 cancel(requests), which says whether all of them have ended. Where `any_thread` is there and true, a thread of the library's may
-call them, too, one at a time."""
+call them, too, one at a time. Where `shared` is there, it has the address of every rank's part of memory that ranks of one
+machine share, `shared_bytes` of each, all zeros before the first run (None for ranks elsewhere): they exchange through it."""
 from __future__ import annotations
 
 import queue

@@ -12,6 +12,46 @@ from ._reshard import ReshardPlan, _shape_text
 from ._transport import MpiTransport
 
 
+class Transport(MpiTransport):
+    """A communicator for many reshardings: what run() takes as `comm`, over a duplicate of it, so that tags meet no others.
+
+    Ranks of one machine exchange through memory that they share, `shared_bytes` of each (0: none), instead of by messages.
+    Collective, as is free(); also a context manager."""
+
+    def __init__(self, comm: Any, shared_bytes: int = 1 << 20):
+        super().__init__(comm.Dup())
+        self.shared, self.shared_bytes, self._window = None, 0, None
+        here = self.comm.Split_type(self.MPI.COMM_TYPE_SHARED)
+        try:
+            if shared_bytes > 0 and here.Get_size() > 1:
+                self._share(here, shared_bytes)
+        finally:
+            here.Free()
+
+    def _share(self, here: Any, shared_bytes: int) -> None:
+        self.shared_bytes = shared_bytes + 512 * here.Get_size()  # and what pieces are told by
+        self._window = self.MPI.Win.Allocate_shared(self.shared_bytes, 1, comm=here)
+        memory = [self._window.Shared_query(rank)[0] for rank in range(here.Get_size())]
+        np.frombuffer(memory[here.Get_rank()], np.uint8)[:] = 0
+        here.Barrier()  # nobody reads before everybody's is zeroed
+        numbers = self.MPI.Group.Translate_ranks(here.Get_group(), None, self.comm.Get_group())
+        self.shared = [None] * self.ranks
+        for rank, part in zip(numbers, memory):
+            self.shared[rank] = part.address
+
+    def free(self) -> None:
+        if self._window is not None:
+            self._window.Free()
+        self._window = self.shared = None
+        self.comm.Free()
+
+    def __enter__(self) -> Transport:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+
 class _Pair:
     """Two ranks of a communicator as a transport of their own: the sender is 0, the receiver 1."""
 

@@ -125,6 +125,8 @@ class Transport {
     table_.cancel = cancel;
     table_.describe = describe;
     table_.any_thread = nb::cast<bool>(nb::getattr(object_, "any_thread", nb::bool_(false)));
+    const nb::object shared = nb::getattr(object_, "shared", nb::none());
+    if (!shared.is_none()) take_shared(shared);
   }
   const infiniTransport_t* table() const { return &table_; }
   void rethrow() {
@@ -133,6 +135,16 @@ class Transport {
 
  private:
   static constexpr int python_raised = 1;
+  // Addresses by rank; None for ranks of other machines.
+  void take_shared(const nb::object& addresses) {
+    for (const nb::handle one : addresses)
+      shared_.push_back(
+          one.is_none() ? nullptr : reinterpret_cast<void*>(nb::cast<uintptr_t>(one)));
+    if (shared_.size() != static_cast<size_t>(table_.ranks))
+      fail_value("shared has ", shared_.size(), " addresses for ", table_.ranks, " ranks");
+    table_.shared = shared_.data();
+    table_.shared_bytes = nb::cast<size_t>(object_.attr("shared_bytes"));
+  }
   // Runs what Python does, with the GIL; an exception is kept for the end.
   template <class Body>
   static int guarded(void* context, Body body) {
@@ -208,6 +220,7 @@ class Transport {
 
   nb::object object_;
   infiniTransport_t table_{};
+  std::vector<void*> shared_;
   std::exception_ptr raised_;
 };
 

@@ -16,14 +16,35 @@ comm = MPI.COMM_WORLD
 rank, ranks = comm.Get_rank(), comm.Get_size()
 
 
-def reshard():
+def reshard(over=comm):
     whole = np.arange(24 * 36, dtype=np.float32).reshape(24, 36)
     before = infini.Distribution((24, 36), ranks, ["balanced", None])
     after = infini.Distribution((36, 24), ranks, ["balanced", None])
     plan = infini.reshard_plan(after, before, "o i -> i o", dtype="f32")
     dst = np.zeros(plan.shapes(rank)[0], np.float32)
-    plan.run(dst, np.array_split(whole, ranks)[rank], comm, piece_bytes=256, timeout=20)
+    plan.run(dst, np.array_split(whole, ranks)[rank], over, piece_bytes=256, timeout=20)
     np.testing.assert_array_equal(dst, np.array_split(whole.T, ranks)[rank])
+
+
+def through_shared_memory():
+    """Short runs of all ranks become lines of one, again and again."""
+    plan = infini.reshard_plan(infini.Distribution((300, 8 * ranks), ranks, ["block", None]),
+                               infini.Distribution((300, 8 * ranks), ranks, [None, "block"]), dtype="f64")
+    whole = np.arange(300 * 8 * ranks, dtype=np.float64).reshape(300, -1)
+    with infini.mpi.Transport(comm) as transport:
+        assert ranks == 1 or all(transport.shared)  # mpirun started all on this machine
+        messages = []
+        transport.post_send = lambda *given: messages.append(given) or infini.mpi.MpiTransport.post_send(transport, *given)
+        for _ in range(3):
+            dst = np.zeros(plan.shapes(rank)[0])
+            plan.run(dst, whole[:, 8 * rank : 8 * rank + 8], transport, timeout=20)
+            rows = -(-300 // ranks)
+            np.testing.assert_array_equal(dst, whole[rows * rank : rows * rank + rows])
+        assert all(len(data) <= 16 for _, _, data in messages)  # that all went well, and no element
+        reshard(transport)
+    with infini.mpi.Transport(comm, shared_bytes=0) as transport:
+        assert transport.shared is None
+        reshard(transport)
 
 
 def product():
@@ -64,7 +85,7 @@ def everybody_to_everybody():
         assert (into[source, :, ::2] == wanted).all() and (into[source, :, 1::2] == 0).all()
 
 
-for check in (reshard, product, messages, everybody_to_everybody):
+for check in (reshard, through_shared_memory, product, messages, everybody_to_everybody):
     check()
 comm.Barrier()
 if rank == 0:

@@ -90,6 +90,28 @@ def test_rows_become_columns_transposed():
         np.testing.assert_array_equal(dst, whole.T[11 * rank : 11 * rank + 11])
 
 
+def test_memory_that_ranks_share():
+    ranks, bytes_each = 3, 1 << 15
+    memory = np.zeros((ranks, bytes_each), np.uint8)
+    plan = infini.reshard_plan(infini.Distribution((90, 12), ranks, ["block", None]),
+                               infini.Distribution((90, 12), ranks, [None, "block"]), dtype="i32")
+    network, whole = Network(ranks), np.arange(90 * 12, dtype=np.int32).reshape(90, 12)
+
+    def body(rank):
+        end = network.end(rank)
+        end.shared, end.shared_bytes = [memory[i].ctypes.data for i in range(ranks)], bytes_each
+        dst = np.zeros((30, 12), np.int32)
+        plan.run(dst, whole[:, 4 * rank : 4 * rank + 4], end, timeout=20)
+        return dst
+
+    np.testing.assert_array_equal(np.concatenate(on_ranks(ranks, body)), whole)
+    assert memory.any()  # it was used
+    end = network.end(0)
+    end.shared, end.shared_bytes = [None], bytes_each
+    with pytest.raises(ValueError, match="1 addresses for 3 ranks"):
+        plan.run(np.zeros((30, 12), np.int32), whole[:, :4], end)
+
+
 def test_a_rank_without_a_shard_gives_none():
     plan = infini.reshard_plan(infini.Distribution((6,), 1, ["block"], ranks=[1]),
                                infini.Distribution((6,), 1, ["block"]), dtype="i32")
