@@ -138,8 +138,8 @@ class Transport {
   // Addresses by rank; None for ranks of other machines.
   void take_shared(const nb::object& addresses) {
     for (const nb::handle one : addresses)
-      shared_.push_back(
-          one.is_none() ? nullptr : reinterpret_cast<void*>(nb::cast<uintptr_t>(one)));
+      shared_.push_back(one.is_none() ? nullptr
+                                      : reinterpret_cast<void*>(nb::cast<uintptr_t>(one)));
     if (shared_.size() != static_cast<size_t>(table_.ranks))
       fail_value("shared has ", shared_.size(), " addresses for ", table_.ranks, " ranks");
     table_.shared = shared_.data();
