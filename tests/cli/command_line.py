@@ -131,6 +131,8 @@ def mismatch(tool, arguments, status, output, errors):
         return f"exit status {result.returncode}, expected {status}"
     if output not in result.stdout:
         return f"{output!r} is not in its output"
+    if status == 2 and not output and result.stdout:
+        return f"nothing ran, but it printed {result.stdout!r}"
     if errors not in result.stderr or bool(errors) != bool(result.stderr):
         return f"expected {errors!r} on standard error, got {result.stderr!r}"
     return ""

@@ -70,9 +70,9 @@ int run_plan(Arguments& arguments) {
   require(!problems.empty(), INFINI_STATUS_BAD_PARAM,
           "plan needs a problem, e.g. infini plan \"rearrange f32 512x512x512 perm=2,0,1\"");
   std::vector<std::string> plans;
-  std::printf("%s\n", machine_line().c_str());
   for (const auto& text : problems) {
     Told told = tell(text);
+    if (plans.empty()) std::printf("%s\n", machine_line().c_str());
     std::printf("\n%s\n\n%s%s", told.problem.c_str(), told.planned.picture.c_str(),
                 choice_lines(told.planned).c_str());
     if (verbose) std::printf("\n%s", told.verbose.c_str());
