@@ -120,19 +120,23 @@ Moved lines_of_walk(const RearrangePlan& plan, const Walk& walk, double held_byt
           boxes * (traffic.read - source)};
 }
 
-double crowded_ns(const std::vector<Loop>& loops, int64_t Loop::*step, int64_t count,
-                  const Machine& m) {
-  // Lines that are on their way at once: so many as there are sets, each of which would have one.
-  constexpr int64_t all_sets = way_bytes / line_bytes;
-  int64_t sets = 1, left = std::min(count, all_sets);
-  const double lines = as_double(left);
+int64_t sets_in_turn(const std::vector<Loop>& loops, int64_t Loop::*step, int64_t count) {
+  int64_t sets = 1, left = std::min(count, sets_of_l1);
   for (const Loop& loop : loops) {
     const int64_t part = std::min(loop.extent, left);
     const int64_t apart = std::max(std::gcd(loop.*step, way_bytes), line_bytes);
-    sets = std::min(all_sets, sets * std::min(part, way_bytes / apart));
+    sets = std::min(sets_of_l1, sets * std::min(part, way_bytes / apart));
     left = ceil_div(left, part);
   }
-  const double in_set = lines / as_double(sets), ways = m.l1_bytes / way_bytes;
+  return sets;
+}
+
+double crowded_ns(const std::vector<Loop>& loops, int64_t Loop::*step, int64_t count,
+                  const Machine& m) {
+  // Lines that are on their way at once: so many as there are sets, each of which would have one.
+  const double in_set = as_double(std::min(count, sets_of_l1)) /
+                        as_double(sets_in_turn(loops, step, count)),
+               ways = m.l1_bytes / way_bytes;
   return in_set <= ways ? 0 : (1 - ways / in_set) * m.crowded_line_ns;
 }
 

@@ -70,6 +70,9 @@ inline double turn_ns(const Machine& m) { return m.call_ns / 2; }
 
 // A way of L1: as long as a page, since lines are looked for before their address is translated.
 constexpr int64_t way_bytes = 4 << 10;
+constexpr int64_t sets_of_l1 = way_bytes / line_bytes;
+// In how many sets of L1 one line of each of the first `count` iterations of a side lies (loops innermost first).
+int64_t sets_in_turn(const std::vector<Loop>& loops, int64_t Loop::*step, int64_t count);
 // Of each line, if the first `count` iterations of a side (loops innermost first) move one of their lines in turns: what it
 // waits since more of them have their place in one set of L1 than that holds.
 double crowded_ns(const std::vector<Loop>& loops, int64_t Loop::*step, int64_t count,

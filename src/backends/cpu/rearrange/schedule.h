@@ -34,7 +34,7 @@ struct Policy {
   int64_t buffer_bytes = 32 << 10;  // that tiles are put together in, as much as L1 holds
 };
 
-constexpr int64_t max_strip = 1024, max_chunk = 1024, max_buffer = 32 << 10;  // of any policy
+constexpr int64_t max_strip = 1024, max_chunk = 1024, max_buffer = 64 << 10;  // of any policy
 
 // The policy that follows from a machine, for so many threads.
 Policy policy_from(const Machine& machine, int threads);

@@ -2,7 +2,6 @@
 #include "backends/cpu/rearrange/buffered/schedule.h"
 
 #include <algorithm>
-#include <numeric>
 #include <sstream>
 
 #include "backends/cpu/rearrange/cost.h"
@@ -13,8 +12,8 @@ namespace {
 // Runs of at least this many bytes are worth more than the loops that a longer run would cost; more where they end within
 // lines, which are written in two parts.
 constexpr int64_t enough_row_bytes = 512, enough_ragged_row_bytes = 4096, enough_column_bytes = 256;
-// Of each row in a tile; of each column.
-constexpr int64_t usual_width = 4 * line_bytes, fewest_lines = 4, most_lines = 8;
+// Lines of a column in a tile, and of a row, that are enough where none compete for a set.
+constexpr int64_t usual_lines = 4, usual_row_lines = 4, most_lines = 8, most_row_lines = 8;
 
 bool collect(const RearrangePlan& plan, Sides& sides) {
   Collector collector(plan, sides);
@@ -30,25 +29,37 @@ bool collect(const RearrangePlan& plan, Sides& sides) {
   return true;
 }
 
-// The lines of a tile's columns that begin at one offset have a few places in L1, which hold fewer than there are.
-bool columns_share_sets(const BufferedSchedule& s) {
-  constexpr int64_t few_places = 4;
-  return std::all_of(s.columns.begin(), s.columns.end(), [](const Loop& loop) {
-    return std::gcd(loop.dst_step, way_bytes) >= way_bytes / few_places;
-  });
+// What is under way to L1 needs a place there: a set holds no more lines than it has ways, and as many are under way as some
+// sets hold together. So the lines of a tile have to be in so many sets at least, those that are written and those that are
+// read, and those that are read are better in more, where the buffer leaves room.
+constexpr int64_t written_sets = 8, read_sets = 4, better_read_sets = 8;
+
+// Of each row or column, if the first lines of all of them lie in so many.
+int64_t lines_for(int64_t wanted_sets, int64_t sets) {
+  return ceil_div(wanted_sets, std::min(sets, wanted_sets));
 }
 
-// As square as the buffer allows: both sides want lines that follow each other. Columns that compete for one set want them
-// most; where none do, dst's lines are better at home in L1, too, of which the buffer then leaves half.
+// At first what both sides need; then what they like, as square as a buffer allows that leaves half of L1 to the lines of the
+// two sides, or where they compete for sets a third.
 void choose_tile(BufferedSchedule& s, int64_t most_bytes) {
-  const bool competing = columns_share_sets(s);
-  const int64_t rows_of_line = line_bytes / s.word, fewest = competing ? most_lines : fewest_lines,
-                buffer_bytes = competing ? most_bytes : most_bytes / 2;
-  int64_t width = std::max(usual_width, line_bytes),
-          lines = std::max<int64_t>(buffer_bytes / (width * rows_of_line), 1);
-  for (; lines < fewest && width > line_bytes; width /= 2) lines *= 2;
-  for (; lines > most_lines; width *= 2) lines /= 2;
-  s.strip = even_part(s.column_count, width / s.word, rows_of_line);
+  const int64_t rows_of_line = line_bytes / s.word;
+  const int64_t row_sets = sets_in_turn(s.rows, &Loop::src_step, s.row_count),
+                column_sets = sets_in_turn(s.columns, &Loop::dst_step, s.column_count);
+  int64_t lines = lines_for(written_sets, column_sets), row_lines = lines_for(read_sets, row_sets);
+  const auto fits = [&](int64_t l, int64_t r, int64_t bytes) {
+    return l * rows_of_line * r * line_bytes <= bytes;
+  };
+  while (row_lines > 1 && !fits(lines, row_lines, max_buffer)) row_lines /= 2;
+  while (row_lines < lines_for(better_read_sets, row_sets) &&
+         fits(lines, 2 * row_lines, most_bytes))
+    row_lines *= 2;
+  const auto grow = [&](int64_t most, int64_t most_of_row) {
+    while (2 * lines <= most && fits(2 * lines, row_lines, most_bytes / 2)) lines *= 2;
+    while (2 * row_lines <= most_of_row && fits(lines, 2 * row_lines, most_bytes / 2))
+      row_lines *= 2;
+  };
+  grow(usual_lines, usual_row_lines), grow(most_lines, most_row_lines);
+  s.strip = even_part(s.column_count, row_lines * rows_of_line, rows_of_line);
   s.lines = std::min(lines, ceil_div(s.row_bytes(), line_bytes));
 }
 

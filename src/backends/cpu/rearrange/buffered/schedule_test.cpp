@@ -81,12 +81,30 @@ TEST(BufferedSchedule, TilesAreAsSquareAsTheBufferAllows) {
     const auto s = make_buffered_schedule(make_rearrange_plan(problem.dst, problem.src), {});
     return std::to_string(s->lines) + " lines of " + std::to_string(s->strip * s->word) + " bytes";
   };
-  EXPECT_EQ("8 lines of 64 bytes", tile("rearrange u8 2048x2048 perm=1,0"));
-  EXPECT_EQ("8 lines of 128 bytes", tile("rearrange f16 2048x2048 perm=1,0"));
+  EXPECT_EQ("4 lines of 256 bytes", tile("rearrange f32 2064x2064 perm=1,0"));  // of no one set
+  EXPECT_EQ("4 lines of 64 bytes", tile("rearrange u8 2112x2112 perm=1,0"));
+  EXPECT_EQ("8 lines of 256 bytes", tile("rearrange f64 1032x1032 perm=1,0"));
+  EXPECT_EQ("2 lines of 192 bytes", tile("rearrange f32 32x48 perm=1,0"));
+}
+
+// Of what lies whole pages apart, or half of one, each tile has lines in several sets: eight that are written, four that are
+// read, eight where that is no larger a buffer.
+TEST(BufferedSchedule, TilesHaveLinesInSeveralSets) {
+  const auto tile = [](const char* text) {
+    const auto problem = harness::parse_rearrange(text);
+    const auto s = make_buffered_schedule(make_rearrange_plan(problem.dst, problem.src), {});
+    return std::to_string(s->lines) + " lines of " + std::to_string(s->strip * s->word) + " bytes";
+  };
+  EXPECT_EQ("4 lines of 128 bytes", tile("rearrange u8 2048x2048 perm=1,0"));
+  EXPECT_EQ("2 lines of 256 bytes", tile("rearrange u8 1024x4096 perm=1,0"));
+  EXPECT_EQ("8 lines of 64 bytes", tile("rearrange u8 4096x1024 perm=1,0"));
+  EXPECT_EQ("8 lines of 128 bytes", tile("rearrange u8 4096x4096 perm=1,0"));
+  EXPECT_EQ("4 lines of 256 bytes", tile("rearrange f16 1024x2048 perm=1,0"));
+  EXPECT_EQ("8 lines of 128 bytes", tile("rearrange f16 2048x1024 perm=1,0"));
+  EXPECT_EQ("8 lines of 256 bytes", tile("rearrange f16 2048x2048 perm=1,0"));
   EXPECT_EQ("8 lines of 256 bytes", tile("rearrange f32 2048x2048 perm=1,0"));
   EXPECT_EQ("8 lines of 512 bytes", tile("rearrange f64 2048x2048 perm=1,0"));
-  EXPECT_EQ("4 lines of 256 bytes", tile("rearrange f32 2064x2064 perm=1,0"));  // of no one set
-  EXPECT_EQ("2 lines of 192 bytes", tile("rearrange f32 32x48 perm=1,0"));
+  EXPECT_EQ("8 lines of 128 bytes", tile("rearrange f32 1040x1024 src=1,1040"));
 }
 
 // Lines wait for their place in L1 where more of them than it holds lie whole pages apart.
