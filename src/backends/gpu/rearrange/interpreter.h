@@ -72,6 +72,8 @@ class Interpreter {
                         uint32_t row) const;
   int64_t transpose_place(const TransposeSchedule& s, const TransposePlace& place,
                           uint32_t row) const;
+  int32_t parted_place(const TransposeSchedule& s, const TransposePlace& place, uint32_t row,
+                       int k) const;
   void load_transposed(const TransposeSchedule& s, const TransposePlace& place, uint32_t thread);
   void store_window(const TransposeSchedule& s, const TransposePlace& place, uint32_t vector,
                     uint32_t c);

@@ -45,6 +45,21 @@ int64_t Interpreter::transpose_place(const TransposeSchedule& s, const Transpose
          image_shift(s, row, static_cast<uintptr_t>(transpose_row(s, place, row)));
 }
 
+// The same of the row k behind this one, as the kernel finds it for uneven rows of short units.
+int32_t Interpreter::parted_place(const TransposeSchedule& s, const TransposePlace& place,
+                                  uint32_t row, int k) const {
+  if (s.position_depth == 1) {
+    const auto shift = static_cast<uint32_t>(transpose_place(s, place, 0) - transpose_image(s, 0));
+    return skewed_parts(s, row, shift)(k);
+  }
+  const auto image_of = [&](uint32_t i) {
+    const bool loaded = i >= place.row_begin && i < place.row_end;
+    const int64_t start = loaded ? transpose_row(s, place, i) : src_base_ + place.src;
+    return place_row_image(s, place, i, static_cast<uintptr_t>(start));
+  };
+  return listed_parts(s, row, image_of)(k);
+}
+
 // One vector of the window of column c's run.
 void Interpreter::store_window(const TransposeSchedule& s, const TransposePlace& place,
                                uint32_t vector, uint32_t c) {
@@ -64,6 +79,11 @@ void Interpreter::store_window(const TransposeSchedule& s, const TransposePlace&
         image - transpose_image(s, at) !=
             transpose_place(s, place, same) - transpose_image(s, same))
       fault("shifts change inside a piece");
+    const bool parted = s.unit < 4 && !s.rows_even && s.pieces_long && s.lead_rows > 0 &&
+                        (s.position_depth == 1 || s.group_skew == 0);
+    if (parted && first + k >= 0 && first + k < s.positions &&
+        parted_place(s, place, row, k) != image)
+      fault("a row is not where its parts say");
     return image + c * s.unit;
   });
 }

@@ -16,6 +16,7 @@ class TransposeTile {
         place_(place_transpose(s, blockIdx.x)),
         images_(images),
         row_steps_(reinterpret_cast<int64_t*>(images + s.rows_at)),
+        row_images_(reinterpret_cast<RowImage*>(images + s.places_at)),
         run_steps_(reinterpret_cast<int64_t*>(images + s.runs_at)),
         src_(src),
         first_row_(src + place_.src + static_cast<int64_t>(place_.first_column) * unit +
@@ -28,11 +29,15 @@ class TransposeTile {
       for (uint32_t c = threadIdx.x; c < place_.columns; c += transpose_threads)
         run_steps_[c] = chain_step(s_.column, s_.column_depth, place_.first_column + c);
     if (s_.position_depth == 1) return;
-    for (uint32_t row = threadIdx.x; row < transpose_rows(s_); row += transpose_threads)
+    for (uint32_t row = threadIdx.x; row < transpose_rows(s_); row += transpose_threads) {
       row_steps_[row] = row < place_.row_begin || row >= place_.row_end
                             ? 0
                             : chain_step(s_.position, s_.position_depth,
                                          static_cast<uint32_t>(first_position()) + row);
+      if (lists_images)
+        row_images_[row] = place_row_image(
+            s_, place_, row, reinterpret_cast<uintptr_t>(first_row_ + row_steps_[row]));
+    }
     __syncthreads();
   }
 
@@ -50,6 +55,14 @@ class TransposeTile {
       store_even(thread);
     else if (!s_.pieces_long)
       store_skewed(thread, [&](uint32_t row) { return Anyhow{this, row}; });
+    else if (lists_images && s_.position_depth == 1)
+      s_.group_skew == 0
+          ? store_plain(thread)
+          : store_parts(thread, [&](uint32_t row) { return skewed_parts(s_, row, shift_of(0)); });
+    else if (lists_images && s_.group_skew == 0)
+      store_parts(thread, [&](uint32_t row) {
+        return listed_parts(s_, row, [&](uint32_t i) { return row_images_[i]; });
+      });
     else if (rows_even || s_.position_depth == 1)
       store_skewed(thread, [&](uint32_t row) { return one_piece(row); });
     else
@@ -81,6 +94,7 @@ class TransposeTile {
 
  private:
   static constexpr int units = vector_bytes / unit;
+  static constexpr bool lists_images = !rows_even && unit < 4;
 
   __device__ char* run_of(uint32_t column) const {
     return dst_ + (s_.column_depth > 1 ? run_steps_[column]
@@ -118,21 +132,31 @@ class TransposeTile {
   __device__ void load_rows() const {
     const ThreadPlace thread = place_thread(threadIdx.x, s_.row_lanes);
     if (thread.run >= s_.row_threads) return;
-    const int32_t bytes = static_cast<int32_t>(place_.columns) * unit;
     const auto lane = static_cast<int32_t>(thread.vector) * vector_bytes;
-    const int64_t step = s_.position[0].step;
     uint32_t row = thread.run;
-    const char* start = first_row_ + row * step;
-    for (; row < place_.row_end; row += s_.row_threads, start += s_.row_threads * step) {
-      if (row < place_.row_begin) continue;
-      if (s_.position_depth > 1) start = first_row_ + row_steps_[row];
-      const int32_t at = lane - (rows_even ? 0 : misalignment(start));
-      const uint32_t shift =
-          rows_even ? 0 : image_shift(s_, row, reinterpret_cast<uintptr_t>(start));
-      if (at < bytes)
-        load_vector<inside>(images_ + transpose_image(s_, row) + shift + at, start + at, -at,
-                            bytes - at);
+    while (row < place_.row_begin) row += s_.row_threads;
+    if (s_.position_depth > 1) {
+      for (; row < place_.row_end; row += s_.row_threads) {
+        const char* start = first_row_ + row_steps_[row];
+        load_row_part<inside>(
+            lists_images ? row_images_[row].at : transpose_image(s_, row) + shift_of(row), start,
+            lane);
+      }
+      return;
     }
+    const int64_t stride = s_.row_threads * s_.position[0].step;
+    const uint32_t shift = shift_of(0);  // that of all rows: see image_shift()
+    const char* start = first_row_ + row * s_.position[0].step;
+    for (; row < place_.row_end; row += s_.row_threads, start += stride)
+      load_row_part<inside>(transpose_image(s_, row) + shift, start, lane);
+  }
+
+  template <bool inside>
+  __device__ void load_row_part(uint32_t image, const char* start, int32_t lane) const {
+    const int32_t bytes = static_cast<int32_t>(place_.columns) * unit;
+    const int32_t at = lane - (rows_even ? 0 : misalignment(start));
+    if (at < bytes)
+      load_vector<inside>(images_ + static_cast<int32_t>(image) + at, start + at, -at, bytes - at);
   }
 
   // One vector of a row's image; at the ends of the source only what belongs to the row.
@@ -158,6 +182,18 @@ class TransposeTile {
       body(run, c);
     }
   }
+  // The same, with one loop around the body for each way to find a run.
+  template <class Body>
+  __device__ void walk_runs_apart(uint32_t first, const Body& body) const {
+    if (s_.column_depth > 1) {
+      for (uint32_t c = first; c < place_.columns; c += s_.run_threads)
+        body(dst_ + run_steps_[c], c);
+      return;
+    }
+    const int64_t stride = s_.run_threads * s_.column[0].step;
+    char* run = dst_ + (place_.first_column + first) * s_.column[0].step;
+    for (uint32_t c = first; c < place_.columns; c += s_.run_threads, run += stride) body(run, c);
+  }
 
   // All runs begin at vectors: a thread's rows are the same in all of them.
   __device__ void store_even(const ThreadPlace& thread) const {
@@ -166,6 +202,34 @@ class TransposeTile {
     const Prepared prepared(*this, row);
     walk_runs(thread.run,
               [&](char* run, uint32_t c) { gather(run, first, images_ + c * unit, prepared); });
+  }
+
+  // Uneven rows of short units. Of one loop that no skew interrupts: their images are shifted alike, since pitches are the
+  // loop's step modulo 16, and lie one pitch after the other.
+  struct Plain {
+    int32_t pitch;
+    __device__ int32_t operator()(int k) const { return k * pitch; }
+    __device__ int32_t again(int k) const { return k * pitch; }
+  };
+  __device__ void store_plain(const ThreadPlace& thread) const {
+    const Plain offset{static_cast<int32_t>(s_.row_pitch)};
+    const uint32_t vector = thread.vector * units;
+    const auto window = static_cast<int32_t>(place_.window_begin + vector);
+    const unsigned char* rows = images_ + shift_of(0) + (vector + s_.lead_rows) * s_.row_pitch;
+    walk_runs_apart(thread.run, [&](char* run, uint32_t c) {
+      const auto lead = static_cast<int32_t>(window_lead(s_, reinterpret_cast<uintptr_t>(run)));
+      gather(run, window - lead, rows - lead * offset.pitch + c * unit, offset);
+    });
+  }
+  // Of others, by their parts.
+  template <class Find>
+  __device__ void store_parts(const ThreadPlace& thread, const Find& find) const {
+    const auto window = static_cast<int32_t>(place_.window_begin + thread.vector * units);
+    const uint32_t row = thread.vector * units + s_.lead_rows;
+    walk_runs_apart(thread.run, [&](char* run, uint32_t c) {
+      const uint32_t lead = window_lead(s_, reinterpret_cast<uintptr_t>(run));
+      gather(run, window - static_cast<int32_t>(lead), images_ + c * unit, find(row - lead));
+    });
   }
 
   // The window of a run begins at the run's own sector; offsets(row) says how the units of the
@@ -278,7 +342,9 @@ class TransposeTile {
   const TransposeSchedule& s_;
   TransposePlace place_;
   unsigned char* images_;
-  int64_t *row_steps_, *run_steps_;
+  int64_t* row_steps_;
+  RowImage* row_images_;
+  int64_t* run_steps_;
   const char *src_, *first_row_;  // first_row_: of row 0 with one loop, else of position 0
   char* dst_;
 };

@@ -309,7 +309,11 @@ class Maker {
   bool lay_shared() {
     s.rows_at = static_cast<uint32_t>(round_up(
         int64_t{transpose_image(s, transpose_rows(s))} + 3 * vector_bytes, int64_t{vector_bytes}));
-    s.runs_at = s.rows_at + (s.position_depth > 1 ? transpose_rows(s) * sizeof(int64_t) : 0);
+    const uint32_t listed = s.position_depth > 1 ? transpose_rows(s) : 0;
+    s.places_at = s.rows_at + listed * sizeof(int64_t);
+    s.runs_at = static_cast<uint32_t>(
+        round_up(s.places_at + (s.unit < 4 && !s.rows_even ? listed * sizeof(RowImage) : 0),
+                 sizeof(int64_t)));
     s.shared_bytes = s.runs_at + (s.column_depth > 1 ? s.stretch * sizeof(int64_t) : 0);
     s.whole_lines = nest_.whole_lines;
     s.positions = static_cast<uint32_t>(positions_);
@@ -318,7 +322,12 @@ class Maker {
     s.src_offset = nest_.src_offset;
     s.src_begin = nest_.src_bytes.begin;
     s.src_end = nest_.src_bytes.end;
-    return s.shared_bytes <= static_cast<uint32_t>(model_.shared_bytes);
+    s.rows_low = s.rows_high = 0;
+    for (int i = 0; i < s.position_depth; ++i) {
+      const int64_t reach = (int64_t{s.position[i].extent.divisor} - 1) * s.position[i].step;
+      (reach < 0 ? s.rows_low : s.rows_high) += reach;
+    }
+    return s.rows_at <= UINT16_MAX && s.shared_bytes <= static_cast<uint32_t>(model_.shared_bytes);
   }
 
   const UnitNest& nest_;

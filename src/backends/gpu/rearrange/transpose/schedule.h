@@ -47,10 +47,12 @@ struct TransposeSchedule {
   uint32_t group_bits;  // 2^group_bits rows (the units of a vector) ...
   uint32_t group_skew;  // ... are followed by this many bytes, which spread the banks
   int32_t pieces_long;  // a vector's rows have at most one end of the innermost loop among them
-  // In shared memory: where rows and runs lie, if that takes more than one loop.
-  uint32_t rows_at, runs_at;
+  // In shared memory: where rows lie in src, where their images do (short units alone), and where runs lie, if that takes
+  // more than one loop.
+  uint32_t rows_at, places_at, runs_at;
   int64_t dst_offset, src_offset;
-  int64_t src_begin, src_end;  // where reads may go
+  int64_t src_begin, src_end;   // where reads may go
+  int64_t rows_low, rows_high;  // how far positions reach from position 0 in src
   ChainLoop position[max_chain_loops], column[max_chain_loops];
   GridLoop grid[max_grid_loops];
 };
@@ -83,11 +85,16 @@ constexpr TransposePlace place_transpose(const TransposeSchedule& s, uint32_t ti
   return place;
 }
 
-// Whole vectors around a stretch stay inside its row of src, unless it is the row's first or last.
+// Whole vectors around a stretch stay inside its row of src, unless it is the row's first or last; and those around all rows
+// that the tile can have stay inside src, unless these are the first or the last of src.
 constexpr bool reads_stay_inside(const TransposeSchedule& s, const TransposePlace& place) {
   const uint32_t margin = 1u << s.group_bits;  // the units of a vector
-  return s.rows_even ||
-         (place.first_column >= margin && place.first_column + place.columns + margin <= s.columns);
+  if (s.rows_even ||
+      (place.first_column >= margin && place.first_column + place.columns + margin <= s.columns))
+    return true;
+  const int64_t unit = vector_bytes >> s.group_bits, first = place.src + place.first_column * unit;
+  return first + s.rows_low - vector_bytes >= s.src_begin &&
+         first + s.rows_high + place.columns * unit + vector_bytes <= s.src_end;
 }
 
 constexpr int64_t chain_step(const ChainLoop* loops, int depth, uint32_t number) {
@@ -116,6 +123,40 @@ constexpr uint32_t rows_to_turn(const TransposeSchedule& s, const TransposePlace
   if (position < s.lead_rows) return s.lead_rows - position;
   uint32_t number = position - s.lead_rows;
   return s.position[0].extent.divisor - take_digit(number, s.position[0].extent);
+}
+
+// Of a row that takes several loops to find: where its image begins, and after how many rows images go on elsewhere.
+struct RowImage {
+  uint16_t at, to_turn;
+};
+constexpr RowImage place_row_image(const TransposeSchedule& s, const TransposePlace& place,
+                                   uint32_t row, uintptr_t start) {
+  const uint32_t turn = rows_to_turn(s, place, row), most = UINT16_MAX;
+  return {static_cast<uint16_t>(transpose_image(s, row) + image_shift(s, row, start)),
+          static_cast<uint16_t>(turn < most ? turn : most)};
+}
+
+// The images of a vector's rows lie one pitch after the other, but for one place from which on they lie elsewhere.
+struct RowParts {
+  int32_t base, pitch, from, jump;
+  constexpr int32_t operator()(int k) const { return base + k * pitch + (k >= from ? jump : 0); }
+  constexpr int32_t again(int k) const { return (*this)(k); }
+};
+// Uneven rows of one loop, all shifted alike.
+constexpr RowParts skewed_parts(const TransposeSchedule& s, uint32_t row, uint32_t shift) {
+  const uint32_t units = 1u << s.group_bits;
+  return {static_cast<int32_t>(transpose_image(s, row) + shift), static_cast<int32_t>(s.row_pitch),
+          static_cast<int32_t>(units - (row & (units - 1))), static_cast<int32_t>(s.group_skew)};
+}
+// Uneven rows of several loops, none skewed: image_of(row) is what place_row_image() says.
+template <class ImageOf>
+constexpr RowParts listed_parts(const TransposeSchedule& s, uint32_t row, const ImageOf& image_of) {
+  const RowImage image = image_of(row);
+  const uint32_t turn = image.to_turn, rows = transpose_rows(s);
+  const uint32_t next = turn < 1u << s.group_bits && row + turn < rows ? row + turn : row;
+  const auto pitch = static_cast<int32_t>(s.row_pitch);
+  return {image.at, pitch, static_cast<int32_t>(turn),
+          image_of(next).at - image.at - static_cast<int32_t>(next - row) * pitch};
 }
 
 // By how many units a run's window begins before window_begin.
