@@ -95,6 +95,10 @@ struct TransposeCosts {
   // shorter than a vector; even rows, or rows of one loop; others.
   double words;
   TileCosts::Gather vectors, alike, short_pieces, even, others;
+  // Of uneven rows of short units: of one loop, the same where they are skewed, of several loops; and what finding a row
+  // costs, of a loop's. What was fitted to earlier kernels, by the instructions that are left of theirs.
+  TileCosts::Gather plain, skewed, listed;
+  double listed_row_loops;
   // As for tiles: even vectors, words or uneven rows, uneven bytes.
   double resident, resident_uneven, resident_bytes;
   double of_words, of_vectors;  // of what the model of tiles says

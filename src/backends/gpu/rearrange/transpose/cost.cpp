@@ -13,12 +13,20 @@ bool leads_alike(const TransposeSchedule& s) {
   return s.unit >= 4 && s.column[0].step * s.run_threads % sector_bytes == 0;
 }
 
+// Uneven rows of short units, found by their parts.
+bool by_parts(const TransposeSchedule& s) {
+  return s.unit < 4 && !s.rows_even && (s.position_depth == 1 || s.group_skew == 0);
+}
+
 // Instructions for one vector.
 double vector_instructions(const TransposeSchedule& s, const TransposeCosts& costs) {
   if (s.by_words) return costs.words;
   const TileCosts::Gather& found = s.lead_rows == 0                       ? costs.vectors
                                    : leads_alike(s)                       ? costs.alike
                                    : !s.pieces_long                       ? costs.short_pieces
+                                   : by_parts(s) && s.position_depth > 1  ? costs.listed
+                                   : by_parts(s) && s.group_skew > 0      ? costs.skewed
+                                   : by_parts(s)                          ? costs.plain
                                    : s.rows_even || s.position_depth == 1 ? costs.even
                                                                           : costs.others;
   return found.once + found.unit * (vector_bytes / s.unit);
@@ -66,6 +74,7 @@ BlockWork work_of(const TransposeSchedule& s, const RearrangeCosts& costs) {
   work.run_traffic = work.run_bytes;
   work.row_step = rows_touch(s) ? work.row_bytes : INFINITY;
   work.row_depth = std::min(s.position_depth, 2);  // found once, for all threads
+  if (s.unit < 4 && !s.rows_even) work.row_depth = costs.transpose.listed_row_loops;
   work.row_rounds = std::ceil(work.rows / s.row_threads);
   work.lie = lie_of(s);
   work.runs_far = std::abs(s.column[0].step) >= costs.tile.far_bytes;
