@@ -2,6 +2,7 @@
 #include "bench/pages_bench.h"
 
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "bench/copy_limit.h"
 #include "bench/measure.h"
+#include "bench/peers/batch_copies.h"
 #include "ops/rearrange_paged.h"
 #include "runtime/current_device.h"
 
@@ -25,7 +27,7 @@ struct PagesCase {
   std::string name;
   std::vector<size_t> shape;  // of a piece
   CaseSide dst, src;
-  int64_t megabytes;
+  int64_t bytes;                                  // in all
   bool dst_on_host = false, src_on_host = false;  // in pinned memory
 };
 
@@ -64,50 +66,60 @@ class Room {
   void* p_;
 };
 
-PagesCase dense_case(const std::string& name, int64_t bytes, int64_t megabytes) {
+PagesCase dense_case(const std::string& name, int64_t bytes, int64_t pieces) {
   const auto elements = static_cast<size_t>(bytes / 2);
   const CaseSide side{{1}, bytes / 2, 1, bytes / 2};
-  return {name, {elements}, side, side, megabytes};
+  return {name, {elements}, side, side, bytes * pieces};
+}
+
+// Out to pinned memory and in from it.
+void add_swaps(std::vector<PagesCase>& cases, const std::string& what, int64_t bytes,
+               int64_t pieces) {
+  cases.push_back(dense_case("swap out: " + what + " to pinned memory", bytes, pieces));
+  cases.back().dst_on_host = true;
+  cases.push_back(dense_case("swap in: " + what + " from pinned memory", bytes, pieces));
+  cases.back().src_on_host = true;
 }
 
 // Blocks of 16 tokens, 8 heads of 128 numbers.
 std::vector<PagesCase> all_cases() {
-  constexpr int64_t t = 16, h = 8, d = 128, page = t * h * d;
+  constexpr int64_t t = 16, h = 8, d = 128, page = t * h * d, total = 256 << 20;
   std::vector<PagesCase> cases;
   for (const int64_t bytes : {128, 512, 2048, 16 << 10, 256 << 10})
-    cases.push_back(dense_case("pieces of " + std::to_string(bytes) + " bytes", bytes, 256));
-  for (const int64_t bytes : {2 << 10, 32 << 10}) {
-    const std::string of = std::to_string(bytes >> 10) + " KiB";
-    cases.push_back(dense_case("swap out: pieces of " + of + " to pinned memory", bytes, 64));
-    cases.back().dst_on_host = true;
-    cases.push_back(dense_case("swap in: pieces of " + of + " from pinned memory", bytes, 64));
-    cases.back().src_on_host = true;
-  }
+    cases.push_back(
+        dense_case("pieces of " + std::to_string(bytes) + " bytes", bytes, total / bytes));
+  for (const int64_t bytes : {2 << 10, 32 << 10})
+    add_swaps(cases, "pieces of " + std::to_string(bytes >> 10) + " KiB", bytes,
+              (64 << 20) / bytes);
+  for (const auto& [kib, pages] :
+       {std::pair{1, 16}, {1, 1000}, {1, 100000}, {32, 16}, {32, 1000}, {512, 16}, {512, 500}})
+    add_swaps(cases, std::to_string(pages) + " pages of " + std::to_string(kib) + " KiB", kib << 10,
+              pages);
   cases.push_back({"append tokens: heads dim -> block token heads dim",
                    {h, d},
                    {{d, 1}, page, t, h * d},
                    {{d, 1}, h * d, 1, h * d},
-                   256});
+                   total});
   cases.push_back({"append tokens: heads dim -> block heads token dim",
                    {h, d},
                    {{t * d, 1}, page, t, d},
                    {{d, 1}, h * d, 1, h * d},
-                   256});
+                   total});
   cases.push_back({"blocks: token heads dim -> heads token dim",
                    {t, h, d},
                    {{d, t * d, 1}, page, 1, page},
                    {{h * d, d, 1}, page, 1, page},
-                   256});
+                   total});
   cases.push_back({"blocks: token heads dim -> heads dim/8 token 8",
                    {t, h, d / 8, 8},
                    {{8, t * d, t * 8, 1}, page, 1, page},
                    {{h * d, d, 8, 1}, page, 1, page},
-                   256});
+                   total});
   cases.push_back({"blocks: token heads dim -> heads dim token",
                    {t, h, d},
                    {{1, t * d, t}, page, 1, page},
                    {{h * d, d, 1}, page, 1, page},
-                   256});
+                   total});
   return cases;
 }
 
@@ -126,7 +138,7 @@ class Setup {
         piece_bytes_(2 *
                      static_cast<int64_t>(std::accumulate(about.shape.begin(), about.shape.end(),
                                                           size_t{1}, std::multiplies<>()))),
-        pages_((about.megabytes << 20) / (2 * about.dst.pitch)),
+        pages_(about.bytes / (2 * about.dst.pitch)),
         count_(pages_ * about.dst.pieces),
         src_pages_(count_ / about.src.pieces),
         op_(device, plan()),
@@ -167,6 +179,16 @@ class Setup {
                       : about_.src_on_host ? INFINIRT_MEMCPY_H2D
                                            : INFINIRT_MEMCPY_D2D;
     device_.copy_async(dst_.get(), src_.get(), static_cast<size_t>(bytes()), kind, nullptr);
+  }
+  // The same pieces as the driver's batch takes them.
+  BatchedCopies batched() const {
+    BatchedCopies copies;
+    for (int64_t i = 0; i < count_; ++i) {
+      copies.dst.push_back(dst_.get() + 2 * place(about_.dst, order_[static_cast<size_t>(i)]));
+      copies.src.push_back(src_.get() + 2 * place(about_.src, i));
+      copies.bytes.push_back(static_cast<size_t>(piece_bytes_));
+    }
+    return copies;
   }
   void copy_by(const PlainCopy& copy) const {
     copy.run(dst_.get(), src_.get(), static_cast<size_t>(bytes()), threads_in_use());
@@ -225,6 +247,19 @@ double host_seconds(Device& device, const Setup& setup) {
   return spent / calls;
 }
 
+// The driver's batch where it is a peer: of pieces that are one run each, to or from the host. Else none.
+BatchedCopies batch_of(const Device& device, const PagesCase& about, const Setup& setup) {
+  if ((!about.dst_on_host && !about.src_on_host) || !has_batched_copies(device)) return {};
+  BatchedCopies copies = setup.batched();
+  try {
+    run_batched_copies(copies);
+  } catch (const Error& error) {
+    std::printf("%s\n", error.what());
+    return {};
+  }
+  return copies;
+}
+
 }  // namespace
 
 std::vector<std::string> pages_cases() {
@@ -249,8 +284,16 @@ CopyRow measure_pages(const std::string& name, const Options& options) {
     for (const PlainCopy& copy : plain_copies()) sides.push_back({[&] { setup.copy_by(copy); }});
   else
     sides.push_back({[&] { setup.copy_plainly(); }});
+  BatchedCopies copies = batch_of(device, about, setup);
+  const bool batched = !copies.bytes.empty();
+  if (batched) sides.push_back({[&] { run_batched_copies(copies); }});
   measure(device, sides, options.seconds);
   row.seconds = sides[0].median();
+  if (batched) {
+    row.batch_seconds = sides.back().median();
+    row.batch_ratio = times_as_long(sides.back(), sides[0]);
+    sides.pop_back();
+  }
   for (size_t i = 1; i < sides.size(); ++i) {
     const double ratio = times_as_long(sides[i], sides[0]);
     if (i > 1 && ratio >= row.ratio) continue;

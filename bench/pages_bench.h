@@ -14,6 +14,9 @@ struct CopyRow {
   int64_t bytes = 0;  // copied
   double seconds = 0, limit_seconds = 0, ratio = 0, spread = 0;
   double host_seconds = 0;  // that a call keeps the caller, 0: not measured
+  double batch_seconds = 0,
+         batch_ratio =
+             0;  // of the driver's own batch of copies, where it has one; its time by ours
   bool verified = true;
 };
 

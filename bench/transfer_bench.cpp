@@ -146,7 +146,8 @@ CopyRow measure_transfer(const std::string& name, const Options& options) {
 }
 
 void print_copy_header(const char* limit) {
-  std::printf("%-50s %-8s %9s %9s %6s %9s\n", "", "way", "GB/s", limit, "ratio", "host us");
+  std::printf("%-50s %-8s %9s %9s %6s %9s %9s\n", "", "way", "GB/s", limit, "ratio", "host us",
+              "by batch");
 }
 
 void print_copy_row(const CopyRow& row) {
@@ -159,6 +160,10 @@ void print_copy_row(const CopyRow& row) {
     std::printf("%9.2f", row.host_seconds * 1e6);
   else
     std::printf("%9s", "-");
+  if (row.batch_seconds > 0)
+    std::printf(" %9.1f", speed(row.batch_seconds));
+  else
+    std::printf(" %9s", "-");
   std::printf("%s\n", row.verified ? "" : "  WRONG");
   std::fflush(stdout);
 }
@@ -174,6 +179,8 @@ std::string copy_rows_json(const std::vector<CopyRow>& rows) {
                       .add("copy_seconds", row.limit_seconds)
                       .add("ratio", row.ratio)
                       .add("host_seconds", row.host_seconds)
+                      .add("batch_seconds", row.batch_seconds)
+                      .add("batch_ratio", row.batch_ratio)
                       .add("verified", row.verified)
                       .text());
   return harness::json_array(all);

@@ -4,7 +4,8 @@
 usage: infini bench pages --device nvidia --json results.json --peer torch
        pages_torch.py [pages | transfer]
 
-Pages: index_copy_ (by ids of the destination) and index_select (of the source) over 256 MiB, and a permuted gather.
+Pages: index_copy_ (by ids of the destination) and index_select (of the source) over 256 MiB, and a permuted gather; swaps
+out by index_select and a copy, in by a copy and index_copy_, which is dense on the host's side.
 Transfers: copy_ of the same layouts from and to pinned memory. Each with the bytes copied in GB/s, and as a ratio to a
 plain copy of as many bytes in the same run.
 """
@@ -52,6 +53,28 @@ def pages():
     src, dst = a.view(-1, 16, 8, 128), b.view(-1, 8, 128, 16)
     ids = torch.randperm(len(src), device="cuda")
     tell("blocks: token heads dim -> heads dim token", TOTAL, seconds(lambda: dst.copy_(src[ids].permute(0, 2, 3, 1))), plain)
+    del a, b, src, dst
+    for kib, count in ((1, 16), (1, 1000), (1, 100000), (32, 16), (32, 1000), (512, 16), (512, 500)):
+        swaps(kib, count)
+
+
+def swaps(kib, count):
+    size = kib << 10
+    far = torch.zeros((count, size // 2), dtype=torch.float16, device="cuda")
+    host = torch.zeros((count, size // 2), dtype=torch.float16).pin_memory()
+    between, ids = torch.empty_like(far), torch.randperm(count, device="cuda")
+
+    def out():
+        torch.index_select(far, 0, ids, out=between)
+        host.copy_(between, non_blocking=True)
+
+    def back():
+        between.copy_(host, non_blocking=True)
+        far.index_copy_(0, ids, between)
+
+    name = f"{count} pages of {kib} KiB"
+    tell(f"swap out: {name}", size * count, seconds(out), seconds(lambda: host.copy_(far, non_blocking=True)))
+    tell(f"swap in: {name}", size * count, seconds(back), seconds(lambda: far.copy_(host, non_blocking=True)))
 
 
 def transfers():

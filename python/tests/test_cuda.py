@@ -166,6 +166,37 @@ def test_cupy():
     assert np.array_equal(infini.contiguous(half.T).get(), half.get().T)
 
 
+@needs_cupy
+def test_cupy_patterns_and_copies():
+    x = cupy.asarray(X)
+    y = infini.rearrange(x, "a b (c d) e -> d a (e b) c", d=2)
+    assert isinstance(y, cupy.ndarray)
+    assert np.array_equal(y.get(), X.reshape(2, 3, 2, 2, 5).transpose(3, 0, 4, 1, 2).reshape(2, 2, 15, 2))
+    z = cupy.zeros((5, 2, 3, 4), "f4").transpose(1, 2, 3, 0)
+    assert infini.copy(z[:, ::-1], x) is not None and np.array_equal(z.get(), X[:, ::-1])
+    host = np.zeros(X.shape, "f4")
+    infini.copy(host, x)
+    assert np.array_equal(host, X)
+
+
+@needs_cupy
+@pytest.mark.parametrize("ids", ["i4", "i8"])
+def test_cupy_pages(ids):
+    """By ids in CuPy's memory and in the host's, on CuPy's current stream."""
+    rng = np.random.default_rng(5)
+    pages, order = rng.integers(-1000, 1000, (9, 16, 4, 8)).astype("f2"), np.array([7, 0, 3], ids)
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        src, dst = cupy.asarray(pages), cupy.zeros((3, 4, 16, 8), "f2")
+        assert infini.copy_pages(dst, None, src, cupy.asarray(order), "token heads dim -> heads token dim") is dst
+        back = cupy.zeros_like(src)
+        infini.copy_pages(back, order, dst, None, "heads token dim -> token heads dim")
+    stream.synchronize()
+    assert np.array_equal(dst.get(), pages[order].transpose(0, 2, 1, 3))
+    wanted = np.zeros_like(pages)
+    wanted[order] = pages[order]
+    assert np.array_equal(back.get(), wanted)
+
+
 @needs_jax
 def test_jax():
     x = jax.numpy.asarray(X)
