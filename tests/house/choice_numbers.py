@@ -25,6 +25,7 @@ COSTS = {
 # Where tables are.
 TABLES = {
     "CPU gemm, fitted on Zen 4": (["cpu/machine/product_cycles.cpp"], 60),
+    "CPU gemm, fitted on Zen 5": (["cpu/machine/product_cycles_zen5.cpp"], 60),
     "NVIDIA gemm, fitted on an H200": (["nvidia/gemm/hopper.cpp"], 30),
     "GPU rearrange, fitted on an H200": (["gpu/model/hopper.cpp"], 130),
 }

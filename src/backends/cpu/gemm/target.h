@@ -2,6 +2,7 @@
 // and costs can be made for a processor that is not there.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -39,6 +40,15 @@ inline bool is_something(const GemmPlan& plan) {
 // Few rows, or few columns seen from the other side.
 inline GemmPlan with_few_rows(const GemmPlan& plan) {
   return plan.m <= plan.n ? plan : transposed(plan);
+}
+
+// A thread is worth its start, which costs as much as other work of two regions, from so many cycles on: of those that one
+// thread would take for all.
+constexpr double most_cycles_per_thread = 10e3;  // where regions are slow
+inline int worthwhile_threads(const GemmTarget& target, double cycles) {
+  const Machine& facts = *target.facts;
+  const double each = std::min(most_cycles_per_thread, 2 * facts.region_ns * facts.clock_ghz);
+  return static_cast<int>(std::clamp(cycles / each, 1.0, static_cast<double>(target.threads)));
 }
 
 constexpr int64_t most_workspace_bytes = int64_t{1} << 46;  // a process has addresses for 2^47

@@ -20,7 +20,7 @@ const ProductCycles zen4_products = {
     .direct = {.call = 100, .tile = 40, .panel = 60, .jump = 6, .jumped_bytes = 32 << 10},
     .skinny =
         {.call = 150, .pack_call = 120, .pack = 1.5, .dots = 90, .row = 50, .pieces_share = 0.66},
-    .sweep = {.arithmetic_share = 0.92, .pack = 1.5, .group = 20},
+    .sweep = {.arithmetic_share = 0.92, .call = 4000, .row = 40, .pack = 1.5, .group = 20},
     .blocked = {.tile_share = 0.95, .tile = 40, .call = 300},
     .dpbf16 = {.call = 150,
                .tile = 40,

@@ -34,6 +34,7 @@ struct ProductCycles {
   } skinny;
   struct {
     double arithmetic_share;  // of its arithmetic that a core reaches
+    double call, row;         // of a product; of a row of A, in pieces that are packed
     double pack;              // of an element of A
     double group;             // of rows of A, at two vectors of B
   } sweep;
@@ -54,7 +55,10 @@ struct ProductCycles {
 };
 
 // Zen 4 (on one thread; `amx` on Sapphire Rapids): 126 random products of `infini bench --regret --op gemm --random 200 --seed
-// 101`, and 28 of few rows (docs/lab/gemm-choice.md). Cycles are the kernels' more than the core's: on Zen 5 they hold as they are.
+// 101`, and 28 of few rows (docs/lab/gemm-choice.md). Chips that nobody fitted costs to take these.
 extern const ProductCycles zen4_products;
+// Zen 5: `--random 150` with seeds 7101 to 7105 on two threads and 7101 to 7103 on one, and 218 products of
+// gemm/choices/zen5.txt (docs/lab/gemm-choice.md).
+extern const ProductCycles zen5_products;
 
 }  // namespace infini::cpu

@@ -81,8 +81,9 @@ Machine zen5() {
   m.far_line_ns = 7, m.far_pair_ns = 5.2, m.crowded_line_ns = 8;
   m.vector_ns = 0.42, m.shuffle_ns = 0.1, m.exchange_ns = 0.15, m.pick_ns = 0.42, m.call_ns = 1.6;
   m.region_ns = 300;
-  m.clock_ghz = 3.8, m.fma_bytes = 128, m.far_piece_ns = 4.3, m.near_row_ns = 0.84,
-  m.far_row_ns = 3.1;
+  m.clock_ghz = 4.2, m.fma_bytes = 128, m.near_piece_ns = 0.9, m.far_piece_ns = 4.3,
+  m.near_row_ns = 0.8, m.far_row_ns = 3.2;
+  m.products = &zen5_products;
   return m;
 }
 

@@ -14,7 +14,7 @@ bool packs_a(const Schedule& s) {
 
 }  // namespace
 
-double nanoseconds(const Schedule& s, const GemmTarget& target) {
+double cycles(const Schedule& s, const GemmTarget& target) {
   const Machine& facts = *target.facts;
   const auto& costs = facts.products->blocked;
   const GemmPlan& plan = s.plan;
@@ -25,19 +25,25 @@ double nanoseconds(const Schedule& s, const GemmTarget& target) {
   const double step = std::max(facts.products->fma_latency,
                                as_double(ceil_div(plan.m, s.strips(plan.m)) * s.panel / s.lanes) /
                                    vectors_per_cycle(facts, shape) / costs.tile_share);
-  double cycles = costs.call + strips * panels * (k * step + pieces * costs.tile);
+  double sum = costs.call + strips * panels * (k * step + pieces * costs.tile);
   const int lanes = static_cast<int>(s.lanes);
-  cycles += pack_cycles(facts, plan.b, plan.b.col_step, plan.b.row_step, plan.k, plan.n, lanes);
+  sum += pack_cycles(facts, plan.b, plan.b.col_step, plan.b.row_step, plan.k, plan.n, lanes);
   if (packs_a(s))
-    cycles += pack_cycles(facts, plan.a, plan.a.row_step, plan.a.col_step, plan.k, plan.m, lanes);
-  if (!s.direct_c) cycles += finish_cycles(facts, plan.c, plan.m, plan.n, lanes);
-  const double all = footprint(plan);
+    sum += pack_cycles(facts, plan.a, plan.a.row_step, plan.a.col_step, plan.k, plan.m, lanes);
+  if (!s.direct_c) sum += finish_cycles(facts, plan.c, plan.m, plan.n, lanes);
+  return as_double(plan.batch) * sum;
+}
+
+double nanoseconds(const Schedule& s, const GemmTarget& target) {
+  const Machine& facts = *target.facts;
+  const GemmPlan& plan = s.plan;
+  const double all = footprint(plan), pieces = as_double(ceil_div(plan.k, s.depth));
   const double bytes =
       operand_bytes(plan.a, plan.m, plan.k) + operand_bytes(plan.b, plan.k, plan.n);
   const double moved = load_ns(facts, bytes, all) +
                        pieces * update_ns(facts, operand_bytes(plan.c, plan.m, plan.n), all);
-  const double alone = as_double(plan.batch) * ns_of_cycles(facts, cycles);
-  return shared_ns(facts, alone) + as_double(plan.batch) * moved + pieces * facts.region_ns;
+  return shared_ns(facts, ns_of_cycles(facts, cycles(s, target))) + as_double(plan.batch) * moved +
+         pieces * facts.region_ns;
 }
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {

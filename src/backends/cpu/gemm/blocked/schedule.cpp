@@ -10,8 +10,9 @@ namespace infini::cpu::blocked {
 namespace {
 
 constexpr int64_t line_bytes = 64;
-constexpr double flops_per_thread = 2.0e6;  // below this a thread costs more than it saves
-constexpr int64_t most_depth = 512;         // a piece of k
+constexpr double cycles_of_turns =
+    1e6;                             // of a thread; from there on it takes turns with the others
+constexpr int64_t most_depth = 512;  // a piece of k
 // With few rows of A, B comes from memory: longer rows of it, because each is in another page and makes
 // the processor's own fetching start anew. With some, too, but C must not come and go too often.
 constexpr int64_t few_rows = 24, few_rows_depth = 96;
@@ -62,15 +63,13 @@ int64_t best_group(int64_t units, int64_t least, int64_t most, int threads) {
 
 // A few threads share each product. Many threads, or many products, are better off alone: C is cut
 // into blocks, halving the longer side, until there are enough of them.
-void choose_threads(Schedule& s, int available) {
-  const double flops = 2.0 * static_cast<double>(s.plan.batch) * static_cast<double>(s.plan.m) *
-                       static_cast<double>(s.plan.n) * static_cast<double>(s.plan.k);
-  s.threads =
-      static_cast<int>(std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(available)));
+void choose_threads(Schedule& s, const GemmTarget& target) {
+  const double all = cycles(s, target);
+  s.threads = worthwhile_threads(target, all);
   s.block_rows = s.plan.m, s.block_cols = s.plan.n;
   const bool many_products = s.plan.batch >= 2 * s.threads;
   s.team = s.threads > most_team || many_products ? 1 : s.threads;
-  const int64_t wanted = flops > 64 * flops_per_thread ? 4 * s.threads : s.threads;
+  const int64_t wanted = all > s.threads * cycles_of_turns ? 4 * s.threads : s.threads;
   const auto halve = [](int64_t extent, int64_t unit) {
     return std::max(unit, round_up(ceil_div(extent, 2), unit));
   };
@@ -158,7 +157,7 @@ Schedule make_schedule(const GemmTarget& target, const GemmPlan& original) {
   s.strip = shape.tile_rows;
   s.depth = std::clamp<int64_t>(s.plan.k, 1, depth_of(s.plan));
   s.direct_c = memory_index(s.plan.c.dtype) == 0 && (s.plan.n == 1 || s.plan.c.col_step == s.bytes);
-  choose_threads(s, target.threads);
+  choose_threads(s, target);
   s.by_rows ? split_rows(s) : split_cols(s);
   s.pack_a = !s.by_rows || memory_index(s.plan.a.dtype) != 0 || s.plan.a.col_step != s.bytes ||
              s.block_cols > Schedule::most_unpacked_cols;

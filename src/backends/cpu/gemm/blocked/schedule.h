@@ -47,6 +47,8 @@ struct Schedule {
 
 Schedule make_schedule(const GemmTarget& target, const GemmPlan& plan);
 
+// Of one thread that has everything at hand, for the whole batch; the blocks do not matter.
+double cycles(const Schedule& schedule, const GemmTarget& target);
 double nanoseconds(const Schedule& schedule, const GemmTarget& target);
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit);

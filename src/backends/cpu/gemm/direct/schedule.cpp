@@ -18,8 +18,6 @@ constexpr int64_t short_k =
 // whose panels stay in the first cache.
 constexpr int64_t many_rows = 128, in_place_depth = 192, copied_depth = 1024;
 
-constexpr double most_cycles_per_thread = 10e3;  // below this a thread costs more than it saves,
-                                                 // or below two starts where these are cheap
 constexpr double cycles_of_turns =
     1e5;  // of a thread; from there on it takes turns with the others
 constexpr int64_t most_row_parts = 8, turns = 4;
@@ -125,10 +123,7 @@ void choose_parts(Schedule& s, const GemmTarget& target, int64_t whole_b_bytes) 
       static_cast<double>(saturating_mul(plan.m, plan.n, dtype_bytes(plan.c.dtype))) /
       bytes_per_cycle;
   const double all = static_cast<double>(plan.batch) * std::max(s.cycles, written);
-  const double per_thread =
-      std::min(most_cycles_per_thread, 2 * target.facts->region_ns * target.facts->clock_ghz);
-  s.threads =
-      static_cast<int>(std::clamp(all / per_thread, 1.0, static_cast<double>(target.threads)));
+  s.threads = worthwhile_threads(target, all);
   const bool takes_turns = s.threads > 1 && all > s.threads * cycles_of_turns && !s.packs_a;
   const int64_t strips = ceil_div(plan.m, s.shape.tile_rows);
   s.along_rows = !s.through_sums && !s.packs_a && plan.k <= short_k && s.depth == plan.k &&

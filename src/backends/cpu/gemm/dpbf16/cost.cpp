@@ -17,7 +17,7 @@ double pack_cycles(const PackCycles& pack, int64_t inner_step, int64_t outer_ste
 
 }  // namespace
 
-double nanoseconds(const Schedule& s, const GemmTarget& target) {
+double cycles(const Schedule& s, const GemmTarget& target) {
   const Machine& facts = *target.facts;
   const auto& costs = facts.products->dpbf16;
   const GemmPlan& plan = s.plan;
@@ -27,23 +27,31 @@ double nanoseconds(const Schedule& s, const GemmTarget& target) {
   const double strips = as_double(ceil_div(plan.m, most_rows(s.width / lanes)));
   const double each = vectors_per_cycle(facts, *target.f32) * facts.pair_rate / 2;  // of pairs
   const double step = std::max(facts.products->pair_latency, m / strips * vectors / each);
-  double cycles = costs.call + strips * panels * (k / 2 * step + pieces * costs.tile);
-  cycles += pack_cycles(costs.pack, plan.b.col_step, plan.b.row_step, plan.k, as_double(plan.n));
-  if (s.packs_a) cycles += pack_cycles(costs.pack, plan.a.row_step, plan.a.col_step, plan.k, m);
+  double sum = costs.call + strips * panels * (k / 2 * step + pieces * costs.tile);
+  sum += pack_cycles(costs.pack, plan.b.col_step, plan.b.row_step, plan.k,
+                     panels * as_double(s.width));
+  if (s.packs_a)
+    sum += pack_cycles(costs.pack, plan.a.row_step, plan.a.col_step, plan.k,
+                       as_double(round_up(plan.m, packed_rows)));
+  return as_double(plan.batch) * sum;
+}
+
+double nanoseconds(const Schedule& s, const GemmTarget& target) {
+  const Machine& facts = *target.facts;
+  const GemmPlan& plan = s.plan;
   const double all = footprint(plan);
   const double moved =
       load_ns(facts, operand_bytes(plan.a, plan.m, plan.k) + operand_bytes(plan.b, plan.k, plan.n),
               all) +
       update_ns(facts, operand_bytes(plan.c, plan.m, plan.n), all);
-  const double batch = as_double(plan.batch);
-  return shared_ns(facts, batch * ns_of_cycles(facts, cycles)) + batch * moved;
+  return shared_ns(facts, ns_of_cycles(facts, cycles(s, target))) + as_double(plan.batch) * moved;
 }
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {
   if (!target.pairs) return {.why_not = "not bf16, or the processor lacks AVX512-BF16"};
   const double least = least_ns(target, plan, target.facts->pair_rate);
   if (least > limit) return {.nanoseconds = least};
-  return estimate_of(make_schedule(plan, target.threads), target, limit,
+  return estimate_of(make_schedule(target, plan), target, limit,
                      "not bf16, or nothing to multiply");
 }
 

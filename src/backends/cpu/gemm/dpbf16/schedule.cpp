@@ -14,7 +14,8 @@ constexpr int64_t line_bytes = 64, element_bytes = 2;
 constexpr int64_t most_b_bytes = 512 << 10;  // of packed panels, in the second cache
 constexpr int64_t most_rows_of_block = 1024;
 constexpr int64_t most_depth = 2048;  // up to here k is one piece, and there are no sums to keep
-constexpr double flops_per_thread = 2.0e6;  // below this a thread costs more than it saves
+constexpr double cycles_of_turns =
+    5e5;  // of a thread; from there on it takes turns with the others
 
 // C must have contiguous rows to be rounded into.
 GemmPlan orient(const GemmPlan& plan) {
@@ -29,18 +30,15 @@ int64_t part_of(int64_t extent, int64_t parts, int64_t unit) {
   return std::min(extent, round_up(ceil_div(extent, parts), unit));
 }
 
-// The threads, and blocks for them: columns first, so that B is packed once, then rows.
-void cut(Schedule& s) {
+// Blocks for the threads: columns first, so that B is packed once, then rows.
+void cut(Schedule& s, double alone_cycles) {
   const GemmPlan& plan = s.plan;
-  const double flops = 2.0 * static_cast<double>(plan.batch) * static_cast<double>(plan.m) *
-                       static_cast<double>(plan.n) * static_cast<double>(plan.k);
-  s.threads = static_cast<int>(std::clamp(flops / flops_per_thread, 1.0, double(s.threads)));
   const int64_t most_cols =
       std::max(s.width, most_b_bytes / (s.depth * element_bytes) / s.width * s.width);
   s.cols = part_of(plan.n, ceil_div(plan.n, most_cols), s.width);
   s.rows = part_of(plan.m, ceil_div(plan.m, most_rows_of_block), packed_rows);
   if (s.threads == 1) return;
-  const int64_t wanted = flops > 64 * flops_per_thread ? 4 * s.threads : s.threads;
+  const int64_t wanted = alone_cycles > s.threads * cycles_of_turns ? 4 * s.threads : s.threads;
   while (s.tasks() < wanted && (s.cols > s.width || s.rows > packed_rows)) {
     if (s.cols > s.width && (s.cols >= 4 * s.width || s.rows <= 4 * packed_rows))
       s.cols = part_of(s.cols, 2, s.width);
@@ -73,18 +71,19 @@ int64_t strip_rows(const Schedule& schedule, int64_t rows, int64_t row, int64_t 
   return std::min(height, first + all - row);
 }
 
-std::optional<Schedule> make_schedule(const GemmPlan& plan, int threads) {
+std::optional<Schedule> make_schedule(const GemmTarget& target, const GemmPlan& plan) {
   if (plan.a.dtype != INFINI_DTYPE_BF16) return std::nullopt;
   if (plan.batch == 0 || plan.m == 0 || plan.n == 0 || plan.k == 0) return std::nullopt;
   Schedule s;
   s.plan = orient(plan);
   s.swapped = !(s.plan == plan);
-  s.threads = threads;
   s.packs_a = s.plan.k > 1 && s.plan.a.col_step != element_bytes;
   s.depth = part_of(s.plan.k, ceil_div(s.plan.k, most_depth), 2);
   const int64_t vectors = ceil_div(s.plan.n, lanes);  // in panels of nearly equal width
   s.width = ceil_div(vectors, ceil_div(vectors, most_vectors)) * lanes;
-  cut(s);
+  const double all = cycles(s, target);
+  s.threads = worthwhile_threads(target, all);
+  cut(s, all);
   s.b_bytes = round_up(s.panels() * s.panel_bytes(s.width), line_bytes);
   if (s.packs_a) s.a_bytes = ceil_div(s.rows, packed_rows) * s.panel_bytes(packed_rows);
   // Of one piece, a tile's sums at most.

@@ -45,7 +45,10 @@ struct Schedule {
 int64_t strip_rows(const Schedule& schedule, int64_t rows, int64_t row, int64_t vectors);
 
 // None: not bf16, or nothing to multiply.
-std::optional<Schedule> make_schedule(const GemmPlan& plan, int threads);
+std::optional<Schedule> make_schedule(const GemmTarget& target, const GemmPlan& plan);
+
+// Of one thread that has everything at hand, for the whole batch; the blocks do not matter.
+double cycles(const Schedule& schedule, const GemmTarget& target);
 
 double nanoseconds(const Schedule& schedule, const GemmTarget& target);
 

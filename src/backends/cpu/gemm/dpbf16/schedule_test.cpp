@@ -14,6 +14,11 @@ namespace {
 
 constexpr auto bf16 = INFINI_DTYPE_BF16;
 
+GemmTarget target(int threads) {
+  static const Machine facts = profile("zen4");
+  return target_of(facts, Isa::avx512, threads);
+}
+
 // One strip of a task's block against all panels, as the kernel goes.
 void run_strip(const Schedule& s, const Block& block, int64_t row, int64_t k, int64_t depth,
                int64_t& rows, Coverage& coverage) {
@@ -39,7 +44,7 @@ void run_strip(const Schedule& s, const Block& block, int64_t row, int64_t k, in
 }
 
 void expect_laws(const GemmPlan& plan, int threads) {
-  const auto made = make_schedule(plan, threads);
+  const auto made = make_schedule(target(threads), plan);
   ASSERT_TRUE(made) << to_string(plan);
   const Schedule& s = *made;
   EXPECT_EQ(s.plan, s.swapped ? transposed(plan) : plan);
@@ -80,15 +85,27 @@ TEST(Dpbf16Schedule, CutsWhatIsLarge) {
 
 TEST(Dpbf16Schedule, KeepsToTheSecondCache) {
   const auto s = make_schedule(
-      {1, 4096, 4096, 4096, {bf16, 8192, 2, 0}, {bf16, 8192, 2, 0}, {bf16, 8192, 2, 0}}, 2);
+      target(2), {1, 4096, 4096, 4096, {bf16, 8192, 2, 0}, {bf16, 8192, 2, 0}, {bf16, 8192, 2, 0}});
   EXPECT_LE(s->b_bytes, 600 << 10);
+}
+
+// Many small products are shared, few are not.
+TEST(Dpbf16Schedule, SharesByTime) {
+  const auto threads = [](int64_t batch) {
+    return make_schedule(
+               target(2),
+               {batch, 168, 1, 4, {bf16, 2, 2, 336}, {bf16, 2, 336, 1344}, {bf16, 2, 2, 8}})
+        ->threads;
+  };
+  EXPECT_EQ(2, threads(112));
+  EXPECT_EQ(1, threads(1));
 }
 
 TEST(Dpbf16Schedule, IsForBf16Alone) {
   const GemmOperand f32{INFINI_DTYPE_F32, 8, 4, 0}, x{bf16, 4, 2, 0};
-  EXPECT_FALSE(make_schedule({1, 2, 2, 2, f32, f32, f32}, 1));
-  EXPECT_TRUE(make_schedule({1, 2, 2, 2, f32, x, x}, 1));
-  EXPECT_FALSE(make_schedule({1, 2, 2, 0, f32, x, x}, 1));
+  EXPECT_FALSE(make_schedule(target(1), {1, 2, 2, 2, f32, f32, f32}));
+  EXPECT_TRUE(make_schedule(target(1), {1, 2, 2, 2, f32, x, x}));
+  EXPECT_FALSE(make_schedule(target(1), {1, 2, 2, 0, f32, x, x}));
 }
 
 }  // namespace

@@ -36,18 +36,22 @@ double across_cycles(const Schedule& s, const GemmTarget& target) {
 
 }  // namespace
 
+double cycles(const Schedule& s, const GemmTarget& target) {
+  const Machine& facts = *target.facts;
+  const KernelShape& shape = shape_of(target, s.plan);
+  return facts.products->skinny.call +
+         finish_cycles(facts, s.plan.c, s.plan.m, s.plan.n, shape.lanes) +
+         (s.walk == Walk::along ? along_cycles(s, target) : across_cycles(s, target));
+}
+
 double nanoseconds(const Schedule& s, const GemmTarget& target) {
   const Machine& facts = *target.facts;
   const auto& costs = facts.products->skinny;
   const GemmPlan& plan = s.plan;
-  const KernelShape& shape = shape_of(target, plan);
   const double batch = as_double(plan.batch), all = footprint(plan);
   const double packed =
       s.packs_a ? costs.pack_call + costs.pack * as_double(plan.m) * as_double(plan.k) : 0;
-  const double cycles =
-      costs.call + finish_cycles(facts, plan.c, plan.m, plan.n, shape.lanes) +
-      (s.walk == Walk::along ? along_cycles(s, target) : across_cycles(s, target));
-  const double alone = ns_of_cycles(facts, cycles);
+  const double alone = ns_of_cycles(facts, cycles(s, target));
   const double worked =
       s.together > 1 ? shared_ns(facts, batch * alone) : batch * shared_ns(facts, alone);
   const double far = all <= facts.l1_bytes

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/gemm/costs.h"
 #include "base/checked.h"
 #include "base/dtype.h"
 
@@ -10,8 +11,7 @@ namespace infini::cpu::skinny {
 namespace {
 
 constexpr int64_t line_bytes = 64, page_bytes = 4096;
-constexpr int64_t sum_bytes = 24 << 10;         // a stretch of columns whose sums stay in L1
-constexpr double bytes_per_thread = 128 << 10;  // of B; below this a thread does not pay
+constexpr int64_t sum_bytes = 24 << 10;  // a stretch of columns whose sums stay in L1
 constexpr int64_t rows_reread = 8;
 // The k of a B that is read across is cut, so that many threads can stream long rows of it: a sixteenth of
 // each row is up to a third slower. By the problem alone, since the cuts decide the bits.
@@ -42,11 +42,9 @@ void choose_ways(Schedule& s, const KernelShape& shape, double b_bytes) {
   s.together = s.packs_a || s.cuts > 1 ? 1 : plan.batch;
 }
 
-void share_out(Schedule& s, int threads, double b_bytes) {
+void share_out(Schedule& s, const GemmTarget& target) {
   const GemmPlan& plan = s.plan;
-  s.threads =
-      static_cast<int>(std::clamp(static_cast<double>(s.together) * b_bytes / bytes_per_thread, 1.0,
-                                  static_cast<double>(threads)));
+  s.threads = worthwhile_threads(target, as_double(s.together) * cycles(s, target));
   const int64_t pad = line_bytes / s.bytes;
   const int64_t room = plan.m <= most_skinny_rows ? sum_bytes : 2 * sum_bytes;
   const int64_t stretch = round_up(room / (plan.m * s.bytes), 2 * pad);
@@ -98,7 +96,7 @@ std::optional<Schedule> make_schedule(const GemmTarget& target, const GemmPlan& 
   const double b_bytes = static_cast<double>(s.plan.k) * static_cast<double>(s.plan.n) *
                          static_cast<double>(dtype_bytes(s.plan.b.dtype));
   choose_ways(s, shape, b_bytes);
-  share_out(s, target.threads, b_bytes);
+  share_out(s, target);
   lay_out_workspace(s, shape.lanes);
   return s.workspace_bytes() <= most_workspace_bytes ? std::optional(s) : std::nullopt;
 }

@@ -38,6 +38,8 @@ struct Schedule {
 // None: too many rows, B has no contiguous direction, or there is nothing to multiply.
 std::optional<Schedule> make_schedule(const GemmTarget& target, const GemmPlan& plan);
 
+// Of one thread that has everything at hand, for a product of the batch whose A is packed.
+double cycles(const Schedule& schedule, const GemmTarget& target);
 double nanoseconds(const Schedule& schedule, const GemmTarget& target);
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit);

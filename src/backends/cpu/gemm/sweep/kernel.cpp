@@ -55,15 +55,14 @@ class Sweep final : public CpuGemm {
 
   // Through a piece of a row: transposed at once, rows would be written behind their ends, where another thread packs.
   void pack_group(const Pointers& p, int64_t batch, int64_t group) const {
-    constexpr int64_t piece = 64;
-    T line[piece];
+    T line[sweep::packed_depth];
     const int64_t all = s_.group, first = group * all, rows = std::min(all, plan_.m - first);
     T* const dst = group_of_a(p, group);
     if (rows < all) std::fill_n(dst, all * plan_.k, T{0});
     for (int64_t i = 0; i < rows; ++i) {
       const char* const src = p.a + batch * plan_.a.batch_step + (first + i) * plan_.a.row_step;
-      for (int64_t k = 0; k < plan_.k; k += piece) {
-        const int64_t count = std::min(piece, plan_.k - k);
+      for (int64_t k = 0; k < plan_.k; k += sweep::packed_depth) {
+        const int64_t count = std::min(sweep::packed_depth, plan_.k - k);
         kernels_.pack[memory_index(plan_.a.dtype)](
             {src + k * plan_.a.col_step, 0, plan_.a.col_step, 1, count, line, 0});
         for (int64_t j = 0; j < count; ++j) dst[(k + j) * all + i] = line[j];

@@ -30,8 +30,9 @@ std::optional<Schedule> make_schedule(const GemmTarget& target, const GemmPlan& 
   s.group = shape.sweep_rows;
   s.width = 2 * shape.lanes;
   s.rows = round_up(plan.m, s.group);
-  s.threads = static_cast<int>(
-      std::clamp<int64_t>(plan.n * dtype_bytes(plan.b.dtype) / least_row_bytes, 1, target.threads));
+  s.threads =
+      static_cast<int>(std::clamp<int64_t>(plan.n * dtype_bytes(plan.b.dtype) / least_row_bytes, 1,
+                                           worthwhile_threads(target, cycles(s, target))));
   const int64_t limit = std::max(s.width, sum_bytes / saturating_mul(s.rows, shape.bytes));
   const int64_t rounds =
       ceil_div(plan.n, s.threads * limit);  // of each thread: they should end together

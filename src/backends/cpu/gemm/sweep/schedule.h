@@ -10,6 +10,7 @@
 namespace infini::cpu::sweep {
 
 constexpr int64_t depth = most_sweep_depth;  // rows of B that meet the sums at once
+constexpr int64_t packed_depth = 64;         // elements of a row of A that are packed at a time
 
 struct Schedule {
   GemmPlan plan;         // as it is computed: few rows
@@ -28,6 +29,8 @@ struct Schedule {
 // None: B's rows are not contiguous, or there is nothing to multiply.
 std::optional<Schedule> make_schedule(const GemmTarget& target, const GemmPlan& plan);
 
+// Of one thread that has everything at hand, for a product of the batch.
+double cycles(const Schedule& schedule, const GemmTarget& target);
 double nanoseconds(const Schedule& schedule, const GemmTarget& target);
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit);
