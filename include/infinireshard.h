@@ -42,10 +42,11 @@ typedef struct {
    * compute (MPI from MPI_THREAD_SERIALIZED on). */
   int any_thread;
   /* Memory that ranks of one machine share, or NULL. shared[i]: where this process sees the part of rank i, shared_bytes of
-   * coherent memory (as MPI_Win_allocate_shared gives it), equal on all ranks; NULL: that rank is elsewhere. Each rank's own
-   * part is among them. It is zeroed before the first run and then the library's alone as long as the transport lives: what
-   * such ranks exchange is packed there by one and unpacked from there by the other, and is never copied in between.
-   * Ranks that share any all have their shards in host memory, or all on devices, which do without it. */
+   * coherent memory (as MPI_Win_allocate_shared gives it), equal on all ranks, from a multiple of 64 bytes on; NULL: that rank is
+   * elsewhere. Each rank's own part is among them. It is zeroed before the first run and then the library's alone as long as the
+   * transport lives: what such ranks exchange is packed there by one and unpacked from there by the other, and is never copied
+   * in between. Ranks that share any all have their shards in host memory, or all on devices, which do without it. After a run
+   * that failed the next ones over the same memory fail at once. */
   void* const* shared;
   size_t shared_bytes;
 } infiniTransport_t;

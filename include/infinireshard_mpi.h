@@ -91,6 +91,17 @@ static inline int infiniMpiWaitAny_(void* context, void** requests, int count, d
   return 0;
 }
 
+/* Whether a receive has ended. One whose message is half there can neither be cancelled nor ends if its sender is gone. */
+static inline int infiniMpiEndReceive_(MPI_Request* request) {
+  const double end = MPI_Wtime() + 0.1;
+  int done = 0;
+  if (MPI_Cancel(request) != MPI_SUCCESS) return 0;
+  do {
+    if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return 0;
+  } while (!done && MPI_Wtime() < end);
+  return done;
+}
+
 /* Receives can be cancelled; a send that nobody took stays with MPI. */
 static inline int infiniMpiCancel_(void* context, void** requests, int count) {
   int i, open = 0;
@@ -100,8 +111,8 @@ static inline int infiniMpiCancel_(void* context, void** requests, int count) {
     int done = 0;
     if (one == NULL) continue;
     if (MPI_Test(&one->request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
-      if (!one->sends && MPI_Cancel(&one->request) == MPI_SUCCESS)
-        done = MPI_Wait(&one->request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+      if (!one->sends)
+        done = infiniMpiEndReceive_(&one->request);
       else
         MPI_Request_free(&one->request);
     }
@@ -132,8 +143,10 @@ static inline int infiniMpiSeeAll_(infiniMpiTransport_t* mpi, MPI_Comm here) {
     int unit = 0, rank = MPI_UNDEFINED;
     well = MPI_Group_translate_ranks(near, 1, &i, all, &rank) == MPI_SUCCESS &&
            MPI_Win_shared_query(mpi->window, i, &bytes, &unit, &where) == MPI_SUCCESS &&
-           rank != MPI_UNDEFINED && where != NULL && (size_t)bytes >= mpi->transport.shared_bytes;
-    if (well) mpi->shared[rank] = where;
+           rank != MPI_UNDEFINED && where != NULL &&
+           (size_t)bytes >= mpi->transport.shared_bytes + 64;
+    /* Mapped by whole pages: the same place for all that see it. */
+    if (well) mpi->shared[rank] = (char*)where + (64 - (size_t)where % 64) % 64;
   }
   if (all != MPI_GROUP_NULL) MPI_Group_free(&all);
   if (near != MPI_GROUP_NULL) MPI_Group_free(&near);
@@ -155,10 +168,10 @@ static inline void infiniMpiShare_(infiniMpiTransport_t* mpi) {
     return;
   MPI_Comm_size(here, &ranks);
   bytes = (size_t)INFINI_MPI_SHARED_BYTES + (size_t)ranks * 512; /* and what pieces are told by */
-  mine = ranks > 1 && MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, here, &own,
+  mine = ranks > 1 && MPI_Win_allocate_shared((MPI_Aint)bytes + 64, 1, MPI_INFO_NULL, here, &own,
                                               &mpi->window) == MPI_SUCCESS;
   if (mine) {
-    memset(own, 0, bytes);
+    memset(own, 0, bytes + 64);
     mpi->transport.shared_bytes = bytes;
     mine = infiniMpiSeeAll_(mpi, here);
   }

@@ -9,6 +9,7 @@
 #include "reshard/run.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "reshard/agreement.h"
@@ -97,12 +98,13 @@ class Run {
  private:
   // What can be done without waiting; what stays on the rank when no other asks for anything.
   bool step() {
-    if (shared_.step()) return true;
+    bool any = shared_.step();
+    // Those of other machines do not wait until all that goes through shared memory has.
     if (const auto done = wire_.poll()) {
       go_on(flights_[done->number]);
-      return true;
+      any = true;
     }
-    if (next_local_ == local_.size()) return false;
+    if (any || next_local_ == local_.size()) return any;
     local_[next_local_++].run(dst_, src_, nullptr);
     return true;
   }
@@ -242,13 +244,14 @@ void require_shards(const ReshardPlan& plan, int rank, const void* dst, const vo
 }
 
 void exchange(Device& device, const ReshardPlan& plan, PreparedReshards& kept, void* dst,
-              const void* src, const ShardStrides& strides, Wire& wire, ReshardSettings settings) {
+              const void* src, const ShardStrides& strides, Wire& wire,
+              std::optional<SharedMemory>& shared, ReshardSettings settings) {
   require(plan.ranks() <= wire.ranks(), INFINI_STATUS_BAD_PARAM, "the plan has ", plan.ranks(),
           " ranks, the transport ", wire.ranks());
   if (wire.rank() >= plan.ranks()) return;  // it looks on
   require_shards(plan, wire.rank(), dst, src);
   if (settings.piece_bytes == 0) settings.piece_bytes = usual_piece_bytes(plan.ranks());
-  SharedMemory memory(wire, device.kind() == INFINI_DEVICE_CPU);
+  SharedMemory& memory = shared.emplace(wire, device.kind() == INFINI_DEVICE_CPU);
   const PieceSizes sizes{settings.piece_bytes, memory.piece_bytes(), memory.neighbours()};
   const auto prepared = kept.get(device, plan, wire.rank(), strides, sizes);
   Run run(device, plan, *prepared, static_cast<char*>(dst), static_cast<const char*>(src), wire,
@@ -268,17 +271,23 @@ void run_reshard(Device& device, const ReshardPlan& plan, PreparedReshards& kept
                  const ReshardSettings& settings) {
   Wire wire(transport);
   Agreement agreement(wire, settings.tag + 1, plan.hash(), settings.timeout);
-  try {
-    exchange(device, plan, kept, dst, src, strides, wire, settings);
-  } catch (const Error& error) {
+  std::optional<SharedMemory> shared;
+  const auto failed = [&] {
+    if (shared) shared->spoil();
     if (settings.agree) (void)agreement.reach(false);
+  };
+  try {
+    exchange(device, plan, kept, dst, src, strides, wire, shared, settings);
+  } catch (const Error& error) {
+    failed();
     fail(error.status(), error.what(), "; dst is incomplete");
   } catch (...) {
-    if (settings.agree) (void)agreement.reach(false);
+    failed();
     throw;
   }
-  if (settings.agree && !agreement.reach(true))
-    fail(INFINI_STATUS_INTERNAL_ERROR, agreement.why(), "; dst may be incomplete on any rank");
+  if (!settings.agree || agreement.reach(true)) return;
+  if (shared) shared->spoil();
+  fail(INFINI_STATUS_INTERNAL_ERROR, agreement.why(), "; dst may be incomplete on any rank");
 }
 
 }  // namespace infini

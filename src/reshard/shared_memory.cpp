@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace infini {
 
 SharedMemory::SharedMemory(const Wire& wire, bool wanted) : wire_(wire) {
@@ -12,6 +14,8 @@ SharedMemory::SharedMemory(const Wire& wire, bool wanted) : wire_(wire) {
   numbers_.assign(ranks, 0);
   for (int rank = 0; rank < wire.ranks(); ++rank) {
     if (wire.shared(rank) == nullptr) continue;
+    require(reinterpret_cast<uintptr_t>(wire.shared(rank)) % line == 0, INFINI_STATUS_BAD_PARAM,
+            "the shared memory of rank ", rank, " begins at no multiple of ", line, " bytes");
     numbers_[static_cast<size_t>(rank)] = ranks_here_++;
     neighbours_[static_cast<size_t>(rank)] = rank != wire.rank();
   }
@@ -21,6 +25,8 @@ SharedMemory::SharedMemory(const Wire& wire, bool wanted) : wire_(wire) {
     neighbours_.clear();
     return;
   }
+  require(spoiled().load(std::memory_order_relaxed) == 0, INFINI_STATUS_INTERNAL_ERROR,
+          "an earlier run over this transport failed; make a new one");
   piece_bytes_ = static_cast<int64_t>((each - sizeof(Counts)) / slots / line * line);
   ends_.resize(ranks);
   for (int rank = 0; rank < wire.ranks(); ++rank)
@@ -79,6 +85,10 @@ void SharedMemory::all_emptied(int peer) {
   Ends& here = ends(peer);
   here.emptied = whole_turns(here.emptied);
   counts(wire_.rank(), peer).emptied.store(here.emptied, std::memory_order_release);
+}
+
+void SharedMemory::spoil() {
+  if (piece_bytes_ > 0) spoiled().store(1, std::memory_order_relaxed);
 }
 
 }  // namespace infini

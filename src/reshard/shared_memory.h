@@ -16,7 +16,8 @@ namespace infini {
 
 class SharedMemory {
  public:
-  // Of one run. wanted: shards lie in host memory; those of devices go through page-locked memory and messages.
+  // Of one run. wanted: shards lie in host memory; those of devices go through page-locked memory and messages. Throws where an
+  // earlier run of this rank failed.
   SharedMemory(const Wire& wire, bool wanted);
 
   // Bytes of a piece at most; 0: nothing is shared.
@@ -42,6 +43,9 @@ class SharedMemory {
   // After the last piece of a run for a peer, and from it.
   void all_filled(int peer);
   void all_emptied(int peer);
+  // After a run that failed, here or elsewhere: pieces of it may still lie there, which a later one must not take for its own.
+  void spoil();
+
   // What is told before a run's first piece.
   Greeting& greeting_for(int peer) { return counts(wire_.rank(), peer).greeting; }
   const Greeting& greeting_of(int peer) const { return counts(peer, wire_.rank()).greeting; }
@@ -71,6 +75,8 @@ class SharedMemory {
   Counts& counts(int of, int about) const {
     return reinterpret_cast<Counts*>(part(of))[number_of(about)];
   }
+  // Nobody is his own neighbour: what a rank would tell itself says whether a run failed.
+  Count& spoiled() { return counts(wire_.rank(), wire_.rank()).filled; }
   char* place(int to, size_t from_number, uint64_t piece) const;
   Ends& ends(int peer) { return ends_[static_cast<size_t>(peer)]; }
   static uint64_t whole_turns(uint64_t number) { return (number + slots - 1) / slots * slots; }

@@ -31,8 +31,9 @@ Wire::Wire(const infiniTransport_t* transport) : table_{} {
 void Wire::check(int error, const char* what, int peer) const {
   if (error == 0) return;
   const char* words = table_.describe ? table_.describe(table_.context, error) : nullptr;
-  fail(INFINI_STATUS_INTERNAL_ERROR, "the transport cannot ", what, " rank ", peer, ": ",
-       words ? words : "error ", words ? "" : std::to_string(error));
+  fail(INFINI_STATUS_INTERNAL_ERROR, "the transport cannot ", what,
+       peer < 0 ? "" : " rank " + std::to_string(peer), ": ", words ? words : "error ",
+       words ? "" : std::to_string(error));
 }
 
 size_t Wire::place_of_request() {
@@ -76,7 +77,9 @@ std::optional<Wire::Done> Wire::wait_at_most(double seconds) {
   const int error = table_.wait_any(table_.context, requests_.data(),
                                     static_cast<int>(requests_.size()), seconds, &index, &bytes);
   const bool known = index >= 0 && static_cast<size_t>(index) < requests_.size();
-  if (error != 0) check(error, "go on with", known ? about_[static_cast<size_t>(index)].peer : -1);
+  if (error != 0)
+    known ? check(error, "go on with", about_[static_cast<size_t>(index)].peer)
+          : check(error, "go on", -1);
   if (index < 0) return std::nullopt;
   require(known, INFINI_STATUS_INTERNAL_ERROR, "the transport says that request ", index, " of ",
           requests_.size(), " is done");

@@ -53,7 +53,7 @@ class Wire {
   };
   size_t place_of_request();
   std::optional<Done> wait_at_most(double seconds);
-  void check(int error, const char* what, int peer) const;
+  void check(int error, const char* what, int peer) const;  // -1: nobody knows with whom
 
   infiniTransport_t table_;
   std::vector<void*> requests_;

@@ -1,5 +1,6 @@
 /* Faults of real MPI processes, one a run: every rank that is still there gets an error in time, and none hangs.
  *   mpirun -n 3 reshard_faults_mpi_test dead|late|short|count|plan [messages]
+ * Each waits until all must have been told: mpirun ends the others with the first that leaves.
  * dead: the last rank ends in the middle of a run, or before it where memory is shared; late: it comes after the others have
  * given up; short: it sends half of a message; count: its tensor has other extents; plan: it runs another plan. "messages":
  * nothing goes through shared memory. */
@@ -58,5 +59,7 @@ int main(int argc, char** argv) {
          status ? infiniGetLastErrorString() : "");
   fflush(stdout);
   if (seconds > 3 * timeout + 1) printf("rank %d waited too long\n", rank);
+  fflush(stdout);
+  usleep((useconds_t)(7 * timeout * 1e6));
   _exit(status == INFINI_STATUS_SUCCESS); /* MPI_Finalize would wait for who is gone */
 }

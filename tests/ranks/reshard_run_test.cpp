@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "infinirt.h"
@@ -9,6 +11,7 @@
 #include "plan/reshard/reshard_text.h"
 #include "tests/ranks/in_process_transport.h"
 #include "tests/ranks/on_ranks.h"
+#include "tests/ranks/reshard_calls.h"
 
 namespace infini {
 namespace {
@@ -16,23 +19,8 @@ namespace {
 using namespace reshard_test;
 using test::InProcessNetwork;
 using test::on_ranks;
-using test::Outcome;
-
-infiniReshardPlan_t plan_of_text(const std::string& text) {
-  infiniReshardPlan_t plan = nullptr;
-  EXPECT_EQ(INFINI_STATUS_SUCCESS, infiniReshardCreatePlan(&plan, text.c_str()))
-      << infiniGetLastErrorString();
-  return plan;
-}
-
-infiniReshardOptions_t options_of(size_t piece, size_t staging, double timeout) {
-  infiniReshardOptions_t options{};
-  options.size = sizeof options;
-  options.piece_bytes = piece;
-  options.staging_bytes = staging;
-  options.timeout = timeout;
-  return options;
-}
+using test::options_of;
+using test::plan_of_text;
 
 // The shards in memory with gaps: every element at twice its place, so that nothing lies together.
 std::vector<int32_t> spread(const std::vector<int32_t>& dense) {
@@ -160,180 +148,35 @@ TEST(ReshardRun, ColumnsOfManyBecomeRows) {
     }
 }
 
-class ReshardFaults : public testing::Test {
- protected:
-  static constexpr int ranks = 4;
-  ~ReshardFaults() override { infiniReshardDestroyPlan(plan_); }
+// "f16 4096x11008 (...) -> (...)" with i32 and every extent by so much less.
+std::string smaller(const std::string& text, int by) {
+  std::istringstream words(text);
+  std::string dtype, extents, rest, made = "i32 ";
+  words >> dtype >> extents;
+  std::getline(words, rest);
+  std::istringstream each(extents);
+  for (std::string extent; std::getline(each, extent, 'x');)
+    made += std::to_string(std::stoi(extent) / by) + "x";
+  made.pop_back();
+  return made + rest;
+}
 
-  infiniStatus_t reshard(int rank, infiniReshardPlan_t plan) {
-    std::vector<int32_t> src(64 * 16), dst(64 * 16);
-    const infiniTransport_t transport = network_.transport_of(rank);
-    const auto options = options_of(256, 1 << 20, 0.2);
-    return infiniReshard(plan, dst.data(), nullptr, src.data(), nullptr, &transport, &options);
+TEST(ReshardRun, TheExamplesOfThePageMove) {
+  std::ifstream page(RESHARD_PAGE);
+  int examples = 0;
+  bool here = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line.rfind("## ", 0) == 0) here = line == "## Three examples";
+    const size_t begin = line.find('`'), end = line.find('`', begin + 1);
+    if (!here || end == std::string::npos || line.find("->") > end) continue;
+    const std::string text = line.substr(begin + 1, end - begin - 1);
+    (void)parse_reshard(text);  // as it stands there
+    const ReshardPlan plan = parse_reshard(smaller(text, 8));
+    ++examples;
+    for (const size_t bytes : {0, 1 << 20}) check_run(plan, 4096, 1 << 24, false, {bytes});
+    ASSERT_FALSE(HasFatalFailure()) << text;
   }
-  void expect_all_fail(const std::vector<Outcome>& outcomes, int except = -1) {
-    for (int rank = 0; rank < ranks; ++rank)
-      if (rank != except) {
-        EXPECT_NE(INFINI_STATUS_SUCCESS, outcomes[static_cast<size_t>(rank)].status) << rank;
-        EXPECT_NE(outcomes[static_cast<size_t>(rank)].words.find("incomplete"), std::string::npos);
-      }
-  }
-
-  infiniReshardPlan_t plan_ =
-      plan_of_text("i32 64x64 (4: block,replicate) -> (4: replicate,block)");
-  InProcessNetwork network_{ranks};
-};
-
-TEST_F(ReshardFaults, EveryLostMessageIsTold) {
-  for (int send = 0; send < 14; ++send) {
-    InProcessNetwork network(ranks);
-    network.fault = InProcessNetwork::Fault::lost;
-    network.faulty_rank = send % ranks;
-    network.faulty_send = send;
-    std::vector<Outcome> outcomes = on_ranks(ranks, [&](int rank) {
-      std::vector<int32_t> src(64 * 16), dst(64 * 16);
-      const infiniTransport_t transport = network.transport_of(rank);
-      const auto options = options_of(256, 1 << 20, 0.05);
-      return infiniReshard(plan_, dst.data(), nullptr, src.data(), nullptr, &transport, &options);
-    });
-    expect_all_fail(outcomes);
-  }
-}
-
-TEST_F(ReshardFaults, AShortMessageIsTold) {
-  network_.fault = InProcessNetwork::Fault::shortened;
-  network_.faulty_send = 3;
-  const auto outcomes = on_ranks(ranks, [&](int rank) { return reshard(rank, plan_); });
-  expect_all_fail(outcomes);
-  bool told = false;
-  for (const Outcome& one : outcomes)
-    told = told || one.words.find("bytes where") != std::string::npos;
-  EXPECT_TRUE(told);
-}
-
-TEST_F(ReshardFaults, ATransportsErrorIsToldInItsWords) {
-  network_.fault = InProcessNetwork::Fault::refused;
-  network_.faulty_send = 2;
-  const auto outcomes = on_ranks(ranks, [&](int rank) { return reshard(rank, plan_); });
-  expect_all_fail(outcomes);
-  EXPECT_NE(outcomes[0].words.find("the cable was cut"), std::string::npos) << outcomes[0].words;
-}
-
-TEST_F(ReshardFaults, AMissingRankIsTold) {
-  const auto outcomes = on_ranks(
-      ranks, [&](int rank) { return rank == 2 ? INFINI_STATUS_SUCCESS : reshard(rank, plan_); });
-  expect_all_fail(outcomes, 2);
-}
-
-TEST_F(ReshardFaults, AMissingRankIsToldWhereMemoryIsShared) {
-  network_.share(64 << 10, std::vector<bool>(ranks, true));
-  const auto outcomes = on_ranks(
-      ranks, [&](int rank) { return rank == 2 ? INFINI_STATUS_SUCCESS : reshard(rank, plan_); });
-  expect_all_fail(outcomes, 2);
-  EXPECT_NE(outcomes[0].words.find("rank 2"), std::string::npos) << outcomes[0].words;
-}
-
-TEST_F(ReshardFaults, SharedMemoryThatHoldsSomethingElseIsTold) {
-  network_.share(64 << 10, std::vector<bool>(ranks, true));
-  network_.shared_part(1)[0] =
-      1;  // as if rank 1, which does not come, had filled a piece for rank 0
-  const auto outcomes = on_ranks(
-      ranks, [&](int rank) { return rank == 1 ? INFINI_STATUS_SUCCESS : reshard(rank, plan_); });
-  expect_all_fail(outcomes, 1);
-  EXPECT_NE(outcomes[0].words.find("something else"), std::string::npos) << outcomes[0].words;
-}
-
-TEST_F(ReshardFaults, AnotherPlanIsToldWhereMemoryIsShared) {
-  network_.share(64 << 10, std::vector<bool>(ranks, true));
-  const infiniReshardPlan_t other =
-      plan_of_text("i32 64x64 (4: block,replicate) -> (4: replicate,cyclic:1)");
-  const auto outcomes =
-      on_ranks(ranks, [&](int rank) { return reshard(rank, rank == 1 ? other : plan_); });
-  expect_all_fail(outcomes);
-  infiniReshardDestroyPlan(other);
-}
-
-TEST_F(ReshardFaults, AnotherPlanIsTold) {
-  const infiniReshardPlan_t other =
-      plan_of_text("i32 64x64 (4: block,replicate) -> (4: replicate,cyclic:1)");
-  const auto outcomes =
-      on_ranks(ranks, [&](int rank) { return reshard(rank, rank == 1 ? other : plan_); });
-  expect_all_fail(outcomes);
-  bool told = false;
-  for (const Outcome& one : outcomes)
-    told = told || one.words.find("another plan") != std::string::npos;
-  EXPECT_TRUE(told);
-  infiniReshardDestroyPlan(other);
-}
-
-TEST_F(ReshardFaults, ARankThatDoesNotExchangeKnowsToo) {
-  // Rank 3 keeps what it has; rank 0 gives no memory.
-  const infiniReshardPlan_t plan =
-      plan_of_text("i32 64 (4: sizes:16/16/16/16) -> (4: sizes:8/24/16/16)");
-  const auto outcomes = on_ranks(ranks, [&](int rank) {
-    std::vector<int32_t> src(16), dst(24);
-    const infiniTransport_t transport = network_.transport_of(rank);
-    const auto options = options_of(256, 1 << 20, 0.2);
-    return infiniReshard(plan, rank == 0 ? nullptr : dst.data(), nullptr, src.data(), nullptr,
-                         &transport, &options);
-  });
-  expect_all_fail(outcomes);
-  EXPECT_NE(outcomes[0].words.find("dst is NULL"), std::string::npos) << outcomes[0].words;
-  infiniReshardDestroyPlan(plan);
-}
-
-TEST(ReshardApi, BadArgumentsAreAnswered) {
-  const infiniReshardPlan_t plan =
-      plan_of_text("f32 8x8 (2: block,replicate) -> (2: replicate,block)");
-  InProcessNetwork network(1);
-  infiniTransport_t transport = network.transport_of(0);
-  const auto run = [&](const infiniReshardOptions_t* options) {
-    return infiniReshard(plan, &transport, nullptr, &transport, nullptr, &transport, options);
-  };
-  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, run(nullptr));  // one rank, the plan has two
-  EXPECT_EQ(INFINI_STATUS_NULL_POINTER,
-            infiniReshard(plan, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr));
-  auto options = options_of(0, 0, -1);
-  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, run(&options));
-  options = options_of(size_t{1} << 31, 0, 0);
-  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, run(&options));
-  transport.wait_any = nullptr;
-  EXPECT_EQ(INFINI_STATUS_NULL_POINTER, run(nullptr));
-  transport.size = 4;
-  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, run(nullptr));
-  size_t shape[2];
-  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infiniReshardGetShapes(plan, 2, shape, nullptr));
-  infiniReshardDestroyPlan(plan);
-}
-
-TEST(ReshardApi, PlansTellShapesAndTraffic) {
-  const size_t shape[] = {6, 4};
-  const int order[] = {1, 0};
-  infiniReshardPlan_t plan = nullptr;
-  ASSERT_EQ(INFINI_STATUS_SUCCESS,
-            infiniReshardCreatePlanOf(&plan, INFINI_DTYPE_F16, 2, shape, "(2: block,replicate)",
-                                      "(3: block,replicate)", order))
-      << infiniGetLastErrorString();
-  size_t ndim = 0, dst[2], src[2], sends = 0, sent = 0, local = 0;
-  int ranks = 0;
-  ASSERT_EQ(INFINI_STATUS_SUCCESS, infiniReshardGetSize(plan, nullptr, &ndim, &ranks));
-  EXPECT_EQ(2u, ndim);
-  EXPECT_EQ(3, ranks);
-  ASSERT_EQ(INFINI_STATUS_SUCCESS, infiniReshardGetShapes(plan, 1, dst, src));
-  EXPECT_EQ(2u, dst[0]);
-  EXPECT_EQ(6u, dst[1]);
-  EXPECT_EQ(2u, src[0]);
-  EXPECT_EQ(4u, src[1]);
-  ASSERT_EQ(INFINI_STATUS_SUCCESS,
-            infiniReshardGetTraffic(plan, 1, &sends, &sent, nullptr, nullptr, &local));
-  EXPECT_EQ(1u, sends);
-  EXPECT_EQ(8u, sent);   // two rows by two columns of f16 go to rank 0
-  EXPECT_EQ(8u, local);  // and as many stay
-  EXPECT_EQ(INFINI_STATUS_SUCCESS, infiniReshardDestroyPlan(plan));
-  EXPECT_EQ(INFINI_STATUS_BAD_PARAM, infiniReshardDestroyPlan(plan));
-  EXPECT_EQ(INFINI_STATUS_BAD_PARAM,
-            infiniReshardCreatePlan(&plan, "f32 8 (2: blokc) -> (2: block)"));
-  EXPECT_EQ(nullptr, plan);
+  EXPECT_EQ(3, examples);
 }
 
 }  // namespace
