@@ -7,6 +7,8 @@ call them, too, one at a time. Where `shared` is there, it has the address of ev
 machine share, `shared_bytes` of each, all zeros before the first run (None for ranks elsewhere): they exchange through it."""
 from __future__ import annotations
 
+import atexit
+import datetime
 import queue
 import threading
 import time
@@ -23,16 +25,17 @@ class MpiTransport:
         self.any_thread = MPI.Query_thread() >= MPI.THREAD_SERIALIZED
 
     def post_send(self, peer, tag, buffer):
-        return self.comm.Isend([buffer, self.MPI.BYTE], dest=peer, tag=tag)
+        return _Posted(self.comm.Isend([buffer, self.MPI.BYTE], dest=peer, tag=tag), False)
 
     def post_receive(self, peer, tag, buffer):
-        return self.comm.Irecv([buffer, self.MPI.BYTE], source=peer, tag=tag)
+        return _Posted(self.comm.Irecv([buffer, self.MPI.BYTE], source=peer, tag=tag), True)
 
     def wait_any(self, requests, seconds):
         end = time.monotonic() + seconds
         status = self.MPI.Status()
+        asked = [one.request for one in requests]
         while True:
-            index, done = self.MPI.Request.Testany(requests, status)
+            index, done = self.MPI.Request.Testany(asked, status)
             if done:
                 return index, status.Get_count(self.MPI.BYTE)
             if time.monotonic() >= end:
@@ -40,11 +43,32 @@ class MpiTransport:
             time.sleep(0)
 
     def cancel(self, requests):
-        return False  # a send that nobody takes stays with MPI
+        """Receives can be cancelled; a send that nobody took stays with MPI."""
+        return all([one.end() for one in requests])
+
+
+class _Posted:
+    """A request of MPI."""
+
+    def __init__(self, request, receives):
+        self.request, self.receives = request, receives
+
+    def end(self):
+        done = self.request.Test()
+        if done or not self.receives:
+            return done
+        self.request.Cancel()
+        end = time.monotonic() + 0.1  # one whose message is half there does not end if its sender is gone
+        while not (done := self.request.Test()) and time.monotonic() < end:
+            pass
+        return done
 
 
 class TorchTransport:
-    """Over a process group of torch.distributed whose backend sends host memory (gloo, mpi)."""
+    """Over a process group of torch.distributed whose backend sends host memory (gloo, mpi).
+
+    gloo takes a message that is shorter than what was asked for as a whole one and does not tell: each is followed by
+    another one with its length. (To one that is longer it answers by ending the process.)"""
 
     def __init__(self, group=None):
         import torch
@@ -63,18 +87,16 @@ class TorchTransport:
             warnings.simplefilter("ignore")  # of memory that may not be written: it is only read
             return self.torch.frombuffer(buffer, dtype=self.torch.uint8)
 
-    def _watched(self, work, tensor):
-        request = _Watched(work, tensor)
-        threading.Thread(target=request.watch, args=(self.done,), daemon=True).start()
-        return request
+    def _watched(self, post, peer, tag, buffer, length):
+        tensors = [self._tensor(buffer), self._tensor(length)]
+        works = [post(tensor, self._global(peer), group=self.group, tag=tag) for tensor in tensors]
+        return _Watched(works, tensors, length, self.done)
 
     def post_send(self, peer, tag, buffer):
-        tensor = self._tensor(buffer)
-        return self._watched(self.dist.isend(tensor, self._global(peer), group=self.group, tag=tag), tensor)
+        return self._watched(self.dist.isend, peer, tag, buffer, bytearray(len(buffer).to_bytes(8, "little")))
 
     def post_receive(self, peer, tag, buffer):
-        tensor = self._tensor(buffer)
-        return self._watched(self.dist.irecv(tensor, self._global(peer), group=self.group, tag=tag), tensor)
+        return self._watched(self.dist.irecv, peer, tag, buffer, bytearray(8))
 
     def wait_any(self, requests, seconds):
         end = time.monotonic() + seconds
@@ -87,7 +109,7 @@ class TorchTransport:
                 if request is done:
                     if done.error is not None:
                         raise done.error
-                    return index, done.tensor.numel()
+                    return index, int.from_bytes(done.length, "little")
 
     def cancel(self, requests):
         return False
@@ -97,15 +119,36 @@ class _Watched:
     """A request of torch.distributed. Those of gloo cannot be asked, and who waited for one alone would miss what the others
     need him for: a thread waits for each."""
 
-    def __init__(self, work, tensor):
-        self.work, self.tensor, self.error = work, tensor, None
+    all = set()  # that are waited for
+
+    def __init__(self, works, tensors, length, done):
+        self.works, self.tensors, self.length, self.error = works, tensors, length, None
+        self.thread = threading.Thread(target=self.watch, args=(done,), daemon=True)
+        _Watched.all.add(self)
+        self.thread.start()
 
     def watch(self, done):
         try:
-            self.work.wait()
+            for work in self.works:
+                work.wait()
         except Exception as error:  # noqa: BLE001 - raised by who asks
             self.error = error
+        _Watched.all.discard(self)
         done.put(self)
+
+
+@atexit.register
+def _end_watching():
+    """A process that ends in the middle of a wait of gloo's is ended by abort(): what a failed run has left is waited for no
+    longer, which closes the connections of its group."""
+    for one in list(_Watched.all):
+        try:
+            one.works[0].wait(datetime.timedelta(milliseconds=1))
+            one.works[1].wait(datetime.timedelta(milliseconds=1))
+        except Exception:  # noqa: BLE001, S110 - that is what happens
+            pass
+    for one in list(_Watched.all):
+        one.thread.join(1)
 
 
 def transport_of(comm):

@@ -15,29 +15,38 @@ from ._transport import MpiTransport
 class Transport(MpiTransport):
     """A communicator for many reshardings: what run() takes as `comm`, over a duplicate of it, so that tags meet no others.
 
-    Ranks of one machine exchange through memory that they share, `shared_bytes` of each (0: none), instead of by messages.
-    Collective, as is free(); also a context manager."""
+    Ranks of one machine exchange through memory that they share, `shared_bytes` of each (the least that any of them asks for;
+    0: none), instead of by messages. Collective, as is free(); also a context manager, which leaves all as it is where its
+    body raised: others may be gone, and freeing would wait for them."""
 
     def __init__(self, comm: Any, shared_bytes: int = 1 << 20):
         super().__init__(comm.Dup())
-        self.shared, self.shared_bytes, self._window = None, 0, None
+        self.shared: list[int | None] | None = None
+        self.shared_bytes, self._window = 0, None
         here = self.comm.Split_type(self.MPI.COMM_TYPE_SHARED)
-        try:
-            if shared_bytes > 0 and here.Get_size() > 1:
-                self._share(here, shared_bytes)
-        finally:
-            here.Free()
+        least = here.allreduce(int(shared_bytes), op=self.MPI.MIN)
+        if least > 0 and here.Get_size() > 1:
+            self._share(here, least)
+        here.Free()
 
     def _share(self, here: Any, shared_bytes: int) -> None:
-        self.shared_bytes = shared_bytes + 512 * here.Get_size()  # and what pieces are told by
-        self._window = self.MPI.Win.Allocate_shared(self.shared_bytes, 1, comm=here)
-        memory = [self._window.Shared_query(rank)[0] for rank in range(here.Get_size())]
-        np.frombuffer(memory[here.Get_rank()], np.uint8)[:] = 0
-        here.Barrier()  # nobody reads before everybody's is zeroed
-        numbers = self.MPI.Group.Translate_ranks(here.Get_group(), None, self.comm.Get_group())
-        self.shared = [None] * self.ranks
-        for rank, part in zip(numbers, memory):
-            self.shared[rank] = part.address
+        """All ranks of the machine or none of them: where MPI has no such memory they send messages."""
+        ranks = range(here.Get_size())
+        whole = shared_bytes // 64 * 64 + 512 * len(ranks)  # and what pieces are told by
+        try:
+            self._window = self.MPI.Win.Allocate_shared(whole + 64, 1, comm=here)
+            memory = [self._window.Shared_query(rank)[0] for rank in ranks]
+            np.frombuffer(memory[here.Get_rank()], np.uint8)[:] = 0
+        except self.MPI.Exception:
+            memory = []
+        if here.allreduce(len(memory), op=self.MPI.MIN) == 0:  # which also says that everybody's is zeroed
+            return
+        near, all_ranks = here.Get_group(), self.comm.Get_group()
+        self.shared, self.shared_bytes = [None] * self.ranks, whole
+        for rank, part in zip(near.Translate_ranks(list(ranks), all_ranks), memory):
+            # From a multiple of 64 on, which is one place for all: memory is mapped by whole pages.
+            self.shared[rank] = -(-part.address // 64) * 64
+        near.Free(), all_ranks.Free()
 
     def free(self) -> None:
         if self._window is not None:
@@ -48,8 +57,9 @@ class Transport(MpiTransport):
     def __enter__(self) -> Transport:
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self.free()
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is None:
+            self.free()
 
 
 class _Pair:

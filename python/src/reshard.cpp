@@ -129,9 +129,18 @@ class Transport {
     if (!shared.is_none()) take_shared(shared);
   }
   const infiniTransport_t* table() const { return &table_; }
-  void rethrow() {
-    if (raised_) std::rethrow_exception(raised_);
+  // What a method raised, with a note of what that means here (from Python 3.11 on).
+  void rethrow(const std::string& words) {
+    if (!raised_) return;
+    try {
+      std::rethrow_exception(raised_);
+    } catch (nb::python_error& error) {
+      if (nb::hasattr(error.value(), "add_note")) error.value().attr("add_note")(words.c_str());
+      throw;
+    }
   }
+  // After a failure: messages may still arrive in what was given to the transport, or be read from there.
+  bool left_open() const { return left_open_; }
 
  private:
   static constexpr int python_raised = 1;
@@ -214,6 +223,7 @@ class Transport {
     } catch (...) {
       ended = false;
     }
+    self.left_open_ = self.left_open_ || !ended;
     return ended ? 0 : 1;
   }
   static const char* describe(void*, int) { return "an exception was raised"; }
@@ -222,6 +232,7 @@ class Transport {
   infiniTransport_t table_{};
   std::vector<void*> shared_;
   std::exception_ptr raised_;
+  bool left_open_ = false;
 };
 
 // A shard: memory and strides in elements. None: the rank holds nothing of it.
@@ -268,9 +279,11 @@ infinicore::Device common_device(std::initializer_list<std::pair<const char*, co
   return first ? first->second->array.device : infinicore::Device::cpu();
 }
 
-// Runs `work` on the shards' device without the GIL; an exception of the transport's is raised instead of its status.
+// Runs `work` on the shards' device without the GIL; an exception of the transport's is raised instead of its status. What the
+// transport did not let go of is never freed.
 template <class Work>
-void run_unlocked(infinicore::Device device, const Call& call, Transport& wire, Work work) {
+void run_unlocked(infinicore::Device device, const Call& call, Transport& wire,
+                  std::initializer_list<nb::handle> operands, Work work) {
   infiniStatus_t status;
   std::string words;
   {
@@ -281,7 +294,9 @@ void run_unlocked(infinicore::Device device, const Call& call, Transport& wire, 
     if (status != INFINI_STATUS_SUCCESS) words = infiniGetLastErrorString();
   }
   if (status == INFINI_STATUS_SUCCESS) return;
-  wire.rethrow();
+  if (wire.left_open())
+    for (const nb::handle one : operands) one.inc_ref();
+  wire.rethrow(words);
   throw infinicore::Error(status, words);
 }
 
@@ -303,7 +318,7 @@ void run(const ReshardPlan& plan, nb::handle dst, nb::handle src, nb::handle tra
   options.piece_bytes = piece_bytes;
   options.staging_bytes = staging_bytes;
   options.tag = tag;
-  run_unlocked(device, call, wire, [&] {
+  run_unlocked(device, call, wire, {dst, src}, [&] {
     return infiniReshard(plan.plan, to.data, to.strides_or_null(), from.data,
                          from.strides_or_null(), wire.table(), &options);
   });
@@ -328,7 +343,7 @@ void multiply(const ProductPlan& plan, nb::handle c, nb::handle a, nb::handle b,
   options.size = sizeof options;
   options.timeout = timeout;
   options.tag = tag;
-  run_unlocked(device, call, wire, [&] {
+  run_unlocked(device, call, wire, {c, a, b}, [&] {
     return infiniProduct(plan.plan, to.data, to.strides_or_null(), left.data,
                          left.strides_or_null(), right.data, right.strides_or_null(), alpha, beta,
                          wire.table(), &options);

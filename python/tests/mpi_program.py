@@ -42,9 +42,30 @@ def through_shared_memory():
             np.testing.assert_array_equal(dst, whole[rows * rank : rows * rank + rows])
         assert all(len(data) <= 16 for _, _, data in messages)  # that all went well, and no element
         reshard(transport)
-    with infini.mpi.Transport(comm, shared_bytes=0) as transport:
+    # Sizes that differ or are no whole lines; one rank without any is the end of sharing.
+    with infini.mpi.Transport(comm, shared_bytes=100_001 + 1000 * rank) as transport:
+        assert ranks == 1 or transport.shared[0] % 64 == 0 and transport.shared_bytes == 100_000 // 64 * 64 + 512 * ranks
+        reshard(transport)
+    with infini.mpi.Transport(comm, shared_bytes=1 << 20 if rank else 0) as transport:
         assert transport.shared is None
         reshard(transport)
+
+
+def after_a_failure():
+    """Others may be gone: leaving the block waits for nobody. What was asked for at last does not arrive any more."""
+    plan = infini.reshard_plan(infini.Distribution((64,), ranks, [None]), infini.Distribution((64,), ranks, ["block"]), dtype="i32")
+    for shared_bytes in (0, 1 << 20):
+        transport = infini.mpi.Transport(comm, shared_bytes)
+        try:
+            with transport:
+                if rank == 0:
+                    raise LookupError("of the client's")
+                plan.run(np.zeros(64, np.int32), np.zeros(plan.shapes(rank)[1], np.int32), transport, timeout=0.2)
+        except (infini.Error, LookupError) as error:
+            assert rank == 0 or "incomplete" in str(error)
+        else:
+            raise AssertionError("noticed nothing")
+        assert transport.comm != transport.MPI.COMM_NULL
 
 
 def product():
@@ -85,7 +106,7 @@ def everybody_to_everybody():
         assert (into[source, :, ::2] == wanted).all() and (into[source, :, 1::2] == 0).all()
 
 
-for check in (reshard, through_shared_memory, product, messages, everybody_to_everybody):
+for check in (reshard, through_shared_memory, product, messages, everybody_to_everybody, *([after_a_failure] if ranks > 1 else [])):
     check()
 comm.Barrier()
 if rank == 0:
