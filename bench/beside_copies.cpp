@@ -20,19 +20,16 @@ void add_copies(std::vector<Side>& sides, Device& device, char* to, const char* 
   }
 }
 
-// What runs before every turn and does not count. A processor takes up to a millisecond to switch between narrow and wide
-// registers; the peers, each measured alone, have that behind them. And what the last cache may hold is there when a
-// turn begins, though a copy past the caches had the turn before.
-double settling_seconds(const Device& device, int64_t bytes) {
-  constexpr int64_t last_cache_bytes = 64 << 20;
-  if (device.kind() != INFINI_DEVICE_CPU || bytes > last_cache_bytes) return 0;
-  return stays_in_cache(device, bytes) ? 2e-3 : 1e-9;
-}
-
 }  // namespace
 
 bool stays_in_cache(const Device& device, int64_t bytes) {
   return device.kind() == INFINI_DEVICE_CPU && bytes <= in_cache_bytes;
+}
+
+double settling_seconds(const Device& device, int64_t bytes) {
+  constexpr int64_t last_cache_bytes = 64 << 20;
+  if (device.kind() != INFINI_DEVICE_CPU || bytes > last_cache_bytes) return 0;
+  return stays_in_cache(device, bytes) ? 2e-3 : 1e-9;
 }
 
 void measure_beside_copies(Device& device, Body ours, char* to, const char* from, double seconds,

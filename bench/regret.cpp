@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "bench/beside_copies.h"
 #include "bench/measure.h"
 #include "harness/gemm/gemm_problem.h"
 #include "harness/json.h"
@@ -36,6 +37,7 @@ struct Problem {
   std::string chosen;
   std::vector<Runnable> runnables;
   std::vector<std::shared_ptr<void>> keeps;  // operators and memory
+  double settle = 0;                         // seconds, see measure()
 };
 
 // The ones that can, each forced by its name; a candidate whose kernel says another name declined after all.
@@ -60,6 +62,8 @@ Problem prepare_rearrange(const std::string& text) {
   const auto to = std::make_shared<Memory>(device, extent_of(dst) + 64),
              from = std::make_shared<Memory>(device, extent_of(src) + 64);
   Problem problem{chosen.kernel()->candidate(), {}, {to, from}};
+  problem.settle =
+      settling_seconds(device, moved_bytes(chosen.plan()) + distinct_source_bytes(chosen.plan()));
   char* const at_dst = to->get() - dst.begin + parsed.dst_at % 64;
   const char* const at_src = from->get() - src.begin + parsed.src_at % 64;
   collect<Rearrange>(
@@ -114,7 +118,7 @@ void measure_all(RegretRow& row, Problem& problem, double seconds) {
     sides.push_back({problem.runnables[i].body});
     which.push_back(i);
   }
-  measure(device, sides, seconds);
+  measure(device, sides, seconds, problem.settle);
   for (size_t i = 0; i < sides.size(); ++i) row.bidders[which[i]].measured = sides[i].median();
   std::sort(row.bidders.begin(), row.bidders.end(),
             [](const auto& a, const auto& b) { return a.measured < b.measured; });
