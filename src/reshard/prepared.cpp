@@ -124,9 +124,11 @@ PreparedReshard prepare_reshard(Device& device, const ReshardPlan& plan, int ran
     made.joint.unpack.push_back(unpacking.copy_of(joint));
   take_own(made, rank);
   sort_lanes(made, rank, plan.ranks());
+  // As long as what is sent to a neighbour at once, so that both are read together.
+  const int64_t part_bytes = some_shared ? sizes.shared : sizes.message;
   for (size_t i = 0; made.joint.own.empty() && i < own.local.boxes; ++i)
-    append_parts(plan_of(own.boxes[own.local.first_box + i], own.loops.data(), dtype),
-                 sizes.message, unpacking, made.local);
+    append_parts(plan_of(own.boxes[own.local.first_box + i], own.loops.data(), dtype), part_bytes,
+                 unpacking, made.local);
   return made;
 }
 

@@ -99,15 +99,21 @@ class Run {
   // What can be done without waiting; what stays on the rank when no other asks for anything.
   bool step() {
     bool any = shared_.step();
+    constexpr int most_parts = 4;  // or others would wait for a long local copy
+    for (int i = 0; i < most_parts && next_local_ < local_.size() &&
+                    shared_.has_come_to(next_local_, local_.size());
+         ++i, any = true)
+      copy_local();
     // Those of other machines do not wait until all that goes through shared memory has.
     if (const auto done = wire_.poll()) {
       go_on(flights_[done->number]);
       any = true;
     }
     if (any || next_local_ == local_.size()) return any;
-    local_[next_local_++].run(dst_, src_, nullptr);
+    copy_local();
     return true;
   }
+  void copy_local() { local_[next_local_++].run(dst_, src_, nullptr); }
 
   enum class What { greeting, piece };
   struct Flight {

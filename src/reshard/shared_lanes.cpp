@@ -1,8 +1,6 @@
 // Filling and emptying shared memory by turns.
 #include "reshard/shared_lanes.h"
 
-#include <algorithm>
-
 namespace infini {
 
 Greeting SharedLanes::greeting_of(const Lane& lane) const {
@@ -34,6 +32,7 @@ bool SharedLanes::send(State& state) {
   fetch(piece);
   staging_.pack_to(place, piece, src_);
   memory_.filled(peer);
+  sent_ = std::max(sent_, state.next);
   if (state.over()) memory_.all_filled(peer);
   return true;
 }

@@ -4,6 +4,7 @@
 // is then written whole and once, past the caches if it is large.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "reshard/prepared.h"
@@ -24,10 +25,18 @@ class SharedLanes {
         joint_(joint),
         joint_pieces_(joint.unpack.size()) {}
 
-  void add(const Lane& lane, bool sends) { (sends ? sends_ : receives_).push_back({&lane}); }
+  void add(const Lane& lane, bool sends) {
+    (sends ? sends_ : receives_).push_back({&lane});
+    if (sends) most_pieces_ = std::max(most_pieces_, lane.pieces.size());
+  }
   // One piece of every lane that can go on; false: none could. Throws where a peer sends something unexpected.
   bool step();
   bool done() const { return sends_.empty() && receives_.empty(); }
+  // Whether as much of what is sent was read as part `number` of `count` of what stays on the rank, which lies between it: its lines
+  // are then still in the caches.
+  bool has_come_to(size_t number, size_t count) const {
+    return number * most_pieces_ < sent_ * count;
+  }
   std::string waited_for() const;
 
  private:
@@ -52,6 +61,7 @@ class SharedLanes {
   const size_t joint_pieces_;  // of every lane; 0: each for itself
   size_t next_joint_ = 0;
   int64_t fetched_ = 0;                  // up to here, in bytes of src
+  size_t sent_ = 0, most_pieces_ = 0;    // of the lane that is furthest; of the longest
   std::vector<State> sends_, receives_;  // unfinished ones, in their turns
 };
 
