@@ -62,12 +62,13 @@ struct Machine {
   double onednn_rate = 1, openblas_rate = 1;
 };
 
-// Every fact, for printing and keeping: a number, or a rate.
+// Every fact, for printing and keeping: a number, or a rate; and what it is in a few words.
 struct Fact {
   const char* name;
   const char* unit;
   double Machine::*number;
   Rate Machine::*rate;
+  const char* meaning;
 };
 INFINI_TOOL_EXPORT std::span<const Fact> facts();
 
