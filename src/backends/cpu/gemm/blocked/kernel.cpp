@@ -170,15 +170,26 @@ void Blocked<T>::pack_panels(const char* b, int64_t length, int64_t cols, T* dst
   }
 }
 
-// Of all strips, each [k][tile_rows] and dense, some.
+// Of all strips, each [k][tile_rows] and dense, some. An A with contiguous columns is read a few of its k at a time across
+// all strips, in the order in which it lies. (What is written behind a row of a strip the row that follows overwrites.)
 template <class T>
 void Blocked<T>::pack_strips(const char* a, int64_t length, int64_t rows, int64_t first,
                              int64_t last, T* dst) const {
   const auto pack = kernels_.pack[memory_index(plan_.a.dtype)];
-  for (int64_t strip = first; strip < last; ++strip) {
-    const int64_t row = s_.strip_row(rows, strip);
-    pack({a + row * plan_.a.row_step, plan_.a.col_step, plan_.a.row_step, length,
-          s_.strip_row(rows, strip + 1) - row, dst + strip * s_.strip_step(length), s_.strip});
+  const bool by_rows = plan_.a.row_step == dtype_bytes(plan_.a.dtype);
+  const int64_t chunk = by_rows ? rows_packed_together : length;
+  const int64_t left = s_.strip_row(rows, first), right = s_.strip_row(rows, last);
+  for (int64_t k = 0; k < length; k += chunk) {
+    if (by_rows)
+      for (int64_t next = k + chunk; next < std::min(k + 2 * chunk, length); ++next)
+        for (int64_t at = left * plan_.a.row_step; at < right * plan_.a.row_step; at += line_bytes)
+          __builtin_prefetch(a + next * plan_.a.col_step + at);
+    for (int64_t strip = first; strip < last; ++strip) {
+      const int64_t row = s_.strip_row(rows, strip);
+      pack({a + row * plan_.a.row_step + k * plan_.a.col_step, plan_.a.col_step, plan_.a.row_step,
+            std::min(chunk, length - k), s_.strip_row(rows, strip + 1) - row,
+            dst + strip * s_.strip_step(length) + k * s_.strip, s_.strip});
+    }
   }
 }
 

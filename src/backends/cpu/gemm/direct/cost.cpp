@@ -91,13 +91,30 @@ double far_copies_ns(const Way& way, const Machine& facts, double all) {
   return vectors * facts.far_piece_ns / facts.threads;
 }
 
+// An A that lies across is read a line of another row for each k, again for each panel, and nothing fetches that ahead.
+// Where rows lie pages apart and the first cache does not hold a strip's lines they push each other out of the second one,
+// too, so that each strip has them come anew.
+double far_jumps_ns(const Way& way, const Machine& facts) {
+  const GemmPlan& plan = way.plan;
+  if (way.packs_a || plan.a.col_step == dtype_bytes(plan.a.dtype)) return 0;
+  const double a = operand_bytes(plan.a, plan.m, plan.k);
+  const bool near = a <= facts.l3_bytes / 2;  // beside B and C
+  const bool crowded = plan.a.col_step % page_bytes == 0 && a > facts.l2_bytes &&
+                       as_double(way.depth) * line_bytes > facts.l1_bytes;
+  if (near && !crowded) return 0;
+  const double strips = as_double(ceil_div(plan.m, most_rows(way.shape, 4))),
+               panels = as_double(ceil_div(plan.n, int64_t{4} * way.shape.lanes));
+  const double lines = panels * (crowded ? strips * as_double(plan.k) : a / line_bytes);
+  return lines * (near ? facts.near_piece_ns : facts.far_piece_ns) / facts.threads;
+}
+
 double nanoseconds(const Way& way, const GemmTarget& target) {
   const Machine& facts = *target.facts;
   const double batch = as_double(way.plan.batch), all = footprint(way.plan);
   const double worked = shared_ns(facts, batch * ns_of_cycles(facts, way.cycles));
   if (all <= facts.l1_bytes) return worked;
   return overlap_ns(facts, worked, batch * far_ns(way, facts, all)) +
-         batch * far_copies_ns(way, facts, all);
+         batch * (far_copies_ns(way, facts, all) + far_jumps_ns(way, facts));
 }
 
 GemmEstimate<Schedule> estimate(const GemmTarget& target, const GemmPlan& plan, double limit) {
