@@ -10,6 +10,8 @@ namespace infini::gpu {
 template <int unit>
 struct WordUnits {
   static constexpr int count = 4 / unit, around = 2 * count - 1, units = vector_bytes / unit;
+  static constexpr uint32_t all_inside =
+      (1u << around) - 1;  // as of all words but those at the ends of runs
   int32_t offset[around];
   uint32_t inside;  // a bit for each
   __device__ WordUnits(const TileStore<unit>& store, uint32_t word) : inside(0) {
@@ -40,7 +42,13 @@ struct WordUnits {
 #pragma unroll
     for (int k = 0; k < count; ++k)
       value |= static_cast<uint32_t>(load_word<unit>(images + at[k])) << (8 * unit * k);
-    char* to = run + (static_cast<int64_t>(word) * 4 - static_cast<int32_t>(lead) * unit);
+    char* to = run - lead * unit + word * 4;  // runs are shorter than a tile
+    if (inside == all_inside) {
+      store_word<4>(to, value);
+#pragma unroll 1
+      for (int i = 1; i < store.place.repeats; ++i) store_word<4>(to += store.repeat_step, value);
+      return;
+    }
     const uint32_t wanted = inside >> (count - 1 - lead) & ((1u << count) - 1);
     store_units(to, value, wanted);
 #pragma unroll 1
