@@ -48,9 +48,15 @@ double tiles_ns(const TileSchedule& s, const RearrangePlan& plan, const Setting&
   effort.streamed = s.store == TileSchedule::Store::streamed;
   if (effort.streamed || !lies_in_l1(plan, m))
     effort.moved = lines_of_walk(plan, walk_of_sides(s, s.panel_rows(), s.strip), held_in_l2(m));
-  if (effort.streamed) {  // what is left of a line waits for the next panel: only runs have ends
-    const auto runs = static_cast<double>(s.outer_count * s.column_count * s.chunks());
-    effort.moved.parts = s.aligned() ? 0 : runs * line_bytes;
+  if (effort.streamed && !s.aligned()) {
+    // What is left of a line waits for the next panel, so that every line leaves once and whole: only runs have ends, which
+    // are two lines written in parts.
+    const auto runs = static_cast<double>(s.outer_count * s.column_count);
+    effort.moved.parts = 2 * runs * line_bytes;
+    effort.moved.written =
+        std::min(effort.moved.written, static_cast<double>(moved_bytes(plan)) + effort.moved.parts);
+  } else if (effort.streamed) {
+    effort.moved.parts = 0;
   }
   const bool small = !effort.streamed && effort.threads == 1 && s.row_count <= most_small_side &&
                      s.column_count <= most_small_side;
