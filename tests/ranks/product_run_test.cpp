@@ -98,7 +98,7 @@ void check_product(const ProductPlan& plan, Order order, double beta, bool any_t
   const infiniProductPlan_t handle = plan_of_text(to_text(plan));
   const Matrix of_a{1}, of_b{2}, of_c{3};
   InProcessNetwork network(plan.ranks());
-  const auto options = with_timeout(20);
+  const auto options = with_timeout(100);
   const int64_t k = a.d.shape[1];
   std::vector<std::vector<char>> got(static_cast<size_t>(plan.ranks())), wanted = got;
   const auto outcomes = on_ranks(plan.ranks(), [&](int rank) {

@@ -55,7 +55,7 @@ void check_run(const ReshardPlan& plan, size_t piece, size_t staging, bool strid
     for (int rank = 0; rank < plan.ranks(); ++rank) here.push_back(sharing.here >> rank % 32 & 1);
     network.share(sharing.bytes, here);
   }
-  const auto options = options_of(piece, staging, 20);
+  const auto options = options_of(piece, staging, 100);
   std::vector<std::vector<int32_t>> got(all.dst.size());
   const auto outcomes = on_ranks(plan.ranks(), [&](int rank) {
     const auto r = static_cast<size_t>(rank);
