@@ -233,6 +233,12 @@ struct Weave {
     if (ways == 2) return run_woven<word, 2, past>(dst, src, plane, i, end);
     if (ways == 3) return run_woven<word, 3, past>(dst, src, plane, i, end);
     if (ways == 4) return run_woven<word, 4, past>(dst, src, plane, i, end);
+    if constexpr (word <= 2) {  // of larger words so many are transposed
+      if (ways == 5) return run_woven<word, 5, past>(dst, src, plane, i, end);
+      if (ways == 6) return run_woven<word, 6, past>(dst, src, plane, i, end);
+      if (ways == 7) return run_woven<word, 7, past>(dst, src, plane, i, end);
+      if (ways == 8) return run_woven<word, 8, past>(dst, src, plane, i, end);
+    }
     return i;
   }
   __m512i at(int64_t i) const {
