@@ -158,6 +158,10 @@ const char* cheapest_name(const Setting& setting, const RearrangePlan& plan) {
   return find_best(setting, plan, std::numeric_limits<double>::infinity()).name;
 }
 
+double cheapest_ns(const Setting& setting, const RearrangePlan& plan) {
+  return find_best(setting, plan, std::numeric_limits<double>::infinity()).bid.nanoseconds;
+}
+
 namespace {
 
 // Of a piece the caches hold as much as they do of the whole.

@@ -10,5 +10,7 @@ Setting current_setting();
 
 // The name of the candidate that bids least; nothing is made.
 const char* cheapest_name(const Setting& setting, const RearrangePlan& plan);
+// And how long it takes.
+double cheapest_ns(const Setting& setting, const RearrangePlan& plan);
 
 }  // namespace infini::cpu

@@ -77,9 +77,11 @@ struct Panel {
   bool unwritten;    // streaming with a skew: only to be carried, since others write it
   Outflow* outflow;  // packed
   char* buffer;      // buffered
-  const char* next;  // buffered: next_of_row counts from there
-  bool reads_on;     // packed: 16 bytes may be read of every row, though it has fewer columns
-  int64_t atom;      // atoms: bytes of each
+  const char* next;  // buffered, and where read_bytes is not 0: next_of_row counts from there
+  // Rows that were put together in L1: of those that come next so many, of so many bytes each, are fetched.
+  int64_t read_rows, read_bytes;
+  bool reads_on;  // packed: 16 bytes may be read of every row, though it has fewer columns
+  int64_t atom;   // atoms: bytes of each
 
   int64_t column(int64_t c) const { return dst_of_column ? dst_of_column[c] : c * column_step; }
   int64_t row(int r) const {
@@ -106,6 +108,7 @@ struct PanelKernels {
   PanelKernel streamed = nullptr;  // past the cache; every column 64-byte aligned, any `rows`
   PanelKernel paired =
       nullptr;  // the same, two lines of each column together; null where not offered
+  PanelKernel paired_near = nullptr;  // the same of rows that lie in L1
   // Past the cache with columns at any multiple of skew_unit(word) bytes: whole lines are put together
   // from this panel and the one before it, which waits in `carry`; see skewed.h. Null where not
   // offered.

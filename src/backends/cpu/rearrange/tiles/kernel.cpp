@@ -3,6 +3,7 @@
 
 #include "backends/cpu/rearrange/kernel.h"
 #include "backends/cpu/rearrange/panels/kernels.h"
+#include "backends/cpu/rearrange/tiles/reader.h"
 #include "backends/cpu/rearrange/tiles/schedule.h"
 #include "backends/cpu/runtime/parallel.h"
 #include "base/checked.h"
@@ -40,9 +41,9 @@ class FarRows {
   int64_t left_, unit_;
 };
 
-class Tiles final : public Kernel {
+class Tiles final : public Kernel, public ReadTiles {
  public:
-  Tiles(TileSchedule schedule, int64_t bytes, int threads, Isa level)
+  Tiles(TileSchedule schedule, int64_t bytes, int threads, Isa level, bool reads)
       : Kernel(bytes),
         schedule_(std::move(schedule)),
         kernels_(panel_kernels(level, static_cast<int>(schedule_.word))),
@@ -50,7 +51,8 @@ class Tiles final : public Kernel {
         threads_(threads),
         strips_(schedule_.strips()),
         panels_(schedule_.panels()),
-        small_(schedule_.store == Store::cached && threads == 1 &&
+        reads_(reads),
+        small_(!reads && schedule_.store == Store::cached && threads == 1 &&
                schedule_.row_count <= most_small_side && schedule_.column_count <= most_small_side),
         uniform_(small_ && kernels_.uniform != nullptr && schedule_.is_uniform()) {}
 
@@ -65,18 +67,25 @@ class Tiles final : public Kernel {
     return names[static_cast<int>(way_of(dst + schedule_.dst_offset))];
   }
 
-  void execute(char* dst, const char* src) const override {
+  void execute(char* dst, const char* src) const override { run_by(dst, src, nullptr); }
+  void run(char* dst, const char* src, const RowReader& reader) const override {
+    run_by(dst, src, &reader);
+  }
+
+ private:
+  // Without a reader rows are moved as they are.
+  void run_by(char* dst, const char* src, const RowReader* reader) const {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;
     const Way way = way_of(dst);
     if (way == Way::uniform) return run_uniform(dst, src);
     if (way == Way::small) return run_small(dst, src);
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
+    const Ends ends{dst, src, reader};
     parallel_for(schedule_.outer_count * strips_ * panels_, threads,
-                 [&](int64_t begin, int64_t end) { run_panels_of(way, dst, src, begin, end); });
+                 [&](int64_t begin, int64_t end) { run_panels_of(way, ends, begin, end); });
   }
 
- private:
   enum class Way { uniform, small, cached, streamed, paired, skewed, skewed_pairs };
 
   // Streaming needs columns at whole lines, or at whole units of what puts lines together: the steps were asked when the
@@ -91,42 +100,58 @@ class Tiles final : public Kernel {
     const auto unit = static_cast<uintptr_t>(skew_unit(static_cast<int>(schedule_.word)));
     if (kernels_.skewed == nullptr || !schedule_.can_skew() || address % unit != 0)
       return Way::cached;
-    return pairs && kernels_.skewed_pairs != nullptr ? Way::skewed_pairs : Way::skewed;
+    return pairs && !reads_ && kernels_.skewed_pairs != nullptr ? Way::skewed_pairs : Way::skewed;
   }
 
-  void run_panels_of(Way way, char* dst, const char* src, int64_t begin, int64_t end) const {
+  // Where both begin, and who reads src's rows.
+  struct Ends {
+    char* dst;
+    const char* src;
+    const RowReader* reader;
+  };
+
+  void run_panels_of(Way way, const Ends& ends, int64_t begin, int64_t end) const {
     switch (way) {
-      case Way::streamed: return run_direct(kernels_.streamed, dst, src, begin, end);
-      case Way::paired: return run_direct(kernels_.paired, dst, src, begin, end);
-      case Way::skewed: return run_skewed(kernels_.skewed, dst, src, begin, end);
-      case Way::skewed_pairs: return run_skewed(kernels_.skewed_pairs, dst, src, begin, end);
-      default: return run_direct(kernels_.cached, dst, src, begin, end);
+      case Way::streamed: return run_direct(kernels_.streamed, ends, begin, end);
+      case Way::paired:
+        return run_direct(ends.reader ? kernels_.paired_near : kernels_.paired, ends, begin, end);
+      case Way::skewed: return run_skewed(kernels_.skewed, ends, begin, end);
+      case Way::skewed_pairs: return run_skewed(kernels_.skewed_pairs, ends, begin, end);
+      default: return run_direct(kernels_.cached, ends, begin, end);
     }
   }
 
-  // Calls body(strip's first column, columns, first row, rows, outer offsets) for a range of panels, as
-  // many of one strip and chunk at a time as the range has.
+  // What is walked at once: some columns of a strip and some rows, all panels of them.
+  struct Task {
+    int64_t column, columns, row, rows;
+    int64_t outer, dst, src;  // the point of the outer nest: its number and its offsets
+    const RowReader* reader = nullptr;
+  };
+  // Calls body(task) for a range of panels, as many of one strip and chunk at a time as the range has.
   template <class Body>
-  void for_tasks(int64_t begin, int64_t end, Body body) const {
+  void for_tasks(const Ends& ends, int64_t begin, int64_t end, Body body) const {
     const int64_t unit = schedule_.panel_rows(), most = ceil_div(schedule_.chunk, unit);
     int64_t rest = begin % (strips_ * panels_);
     int64_t above = rest / (strips_ * most) * most;  // panels in the chunks above
     rest -= above * strips_;
-    NestCursor outer(schedule_.outer, begin / (strips_ * panels_));
+    int64_t number = begin / (strips_ * panels_);
+    NestCursor outer(schedule_.outer, number);
     while (begin < end) {
       const int64_t panels = std::min(most, panels_ - above);
       int64_t strip = rest / panels, panel = rest % panels;
       for (; strip < strips_ && begin < end; ++strip, panel = 0) {
         const int64_t taken = std::min(panels - panel, end - begin);
         const int64_t column = strip * schedule_.strip, row = (above + panel) * unit;
-        body(column, std::min(schedule_.strip, schedule_.column_count - column), row,
-             std::min(taken * unit, schedule_.row_count - row), outer);
+        body(Task{column, std::min(schedule_.strip, schedule_.column_count - column), row,
+                  std::min(taken * unit, schedule_.row_count - row), number, outer.dst, outer.src,
+                  ends.reader});
         begin += taken;
       }
       rest = 0;
       above += panels;
       if (above < panels_) continue;
       above = 0;
+      ++number;
       outer.advance();
     }
   }
@@ -197,7 +222,9 @@ class Tiles final : public Kernel {
   }
 
   // One task: panel after panel down the rows, the lines of the next ones being fetched meanwhile.
-  void run_panels(PanelKernel kernel, Panel panel, int64_t row, int64_t rows) const {
+  void run_panels(PanelKernel kernel, Panel panel, const Task& task) const {
+    if (task.reader != nullptr) return run_read_panels(kernel, panel, task);
+    const int64_t row = task.row, rows = task.rows;
     const int64_t depth = kernel == kernels_.paired || kernel == kernels_.skewed_pairs ? 2 : 1,
                   unit = depth * line_bytes / schedule_.word;
     const int64_t panels = ceil_div(rows, unit);
@@ -223,6 +250,51 @@ class Tiles final : public Kernel {
       panel.dst += depth * line_bytes;
     }
   }
+  // The same of rows that are read into a buffer first, some columns at a time: along a panel, so that src's rows are read in
+  // few ascending streams. What is read next is asked for while panels are transposed.
+  void run_read_panels(PanelKernel kernel, Panel panel, const Task& task) const {
+    const int64_t depth = kernel == kernels_.paired_near ? 2 : 1,
+                  unit = depth * line_bytes / schedule_.word, panels = ceil_div(task.rows, unit);
+    alignas(line_bytes) char buffer[read_buffer_bytes];
+    int64_t offsets[2][2 * line_bytes], of_row[2 * line_bytes];  // offsets: of panel i in i % 2
+    const int64_t src_word = task.reader->src_word(),
+                  most = read_buffer_bytes / (depth * line_bytes),
+                  part = even_part(task.columns, most, line_bytes / schedule_.word),
+                  step = round_up(part * schedule_.word, lane_bytes),
+                  ahead = std::clamp<int64_t>(read_ahead_bytes / (part * src_word), 1, unit);
+    write_ascending(of_row, unit, 0, step);
+    OffsetCursor<&Loop::src_step> cursor(schedule_.rows, task.row);
+    const auto left = [&](int64_t i) {
+      return static_cast<int>(std::clamp<int64_t>(task.rows - i * unit, 0, unit));
+    };
+    cursor.take(offsets[0], left(0));
+    panel.src_of_row = of_row;
+    Panel now = panel;
+    now.src = buffer;
+    for (int64_t i = 0; i < panels; ++i) {
+      cursor.take(offsets[(i + 1) % 2], left(i + 1));
+      now.rows = left(i);
+      now.first = task.row + i == 0;
+      now.last = task.row + task.rows == schedule_.row_count && i + 1 == panels;
+      for (int64_t c = 0; c < task.columns; c += part) {
+        const int64_t after = c + part;
+        const bool beside = after < task.columns;
+        now.columns = std::min(part, task.columns - c);
+        now.dst_of_column = panel.dst_of_column + c;
+        now.carry = panel.carry + c * line_bytes;
+        now.next = panel.src + (beside ? after : 0) * src_word;
+        now.next_of_row = offsets[(beside ? i : i + 1) % 2];
+        now.read_bytes = std::min(part, beside ? task.columns - after : task.columns) * src_word;
+        const int next_rows = left(beside ? i : i + 1);
+        now.read_rows = std::min<int64_t>(ahead, next_rows);
+        task.reader->read(buffer, step,
+                          {panel.src + c * src_word, offsets[i % 2], now.rows, ahead, now.columns,
+                           task.outer, task.row + i * unit, task.column + c});
+        kernel(now);
+      }
+      now.dst += depth * line_bytes;
+    }
+  }
   // The same in the cache, of rows that lie equally far apart: panels of few columns would spend as long on a table.
   void run_even_panels(Panel panel, int64_t row, int64_t rows) const {
     const int64_t unit = line_bytes / schedule_.word;
@@ -242,63 +314,58 @@ class Tiles final : public Kernel {
     for (int64_t i = rows; i < all; ++i) offsets[i] = offsets[rows - 1];
   }
 
-  void run_direct(PanelKernel kernel, char* dst, const char* src, int64_t begin,
-                  int64_t end) const {
-    const bool even = schedule_.store == Store::cached && schedule_.rows.size() == 1;
+  Panel first_panel(const Task& task, const Ends& ends, const Columns& columns,
+                    Stage& stage) const {
+    const int64_t src_word = ends.reader == nullptr ? schedule_.word : ends.reader->src_word();
+    Panel panel{};
+    panel.dst = ends.dst + task.dst + task.row * schedule_.word;
+    panel.dst_of_column = columns.dst;
+    panel.src = ends.src + task.src + task.column * src_word;
+    panel.columns = task.columns;
+    panel.stage = &stage;
+    panel.soon = schedule_.soon;
+    panel.staged = schedule_.staged;
+    panel.fetches_all = schedule_.fetches_all;
+    stage.ready = false;
+    return panel;
+  }
+
+  void run_direct(PanelKernel kernel, const Ends& ends, int64_t begin, int64_t end) const {
+    const bool even =
+        ends.reader == nullptr && schedule_.store == Store::cached && schedule_.rows.size() == 1;
     Columns columns;
     Stage stage;
-    for_tasks(
-        begin, end,
-        [&](int64_t column, int64_t count, int64_t row, int64_t rows, const NestCursor& outer) {
-          columns.want(schedule_, column, count);
-          Panel panel{};
-          panel.dst = dst + outer.dst + row * schedule_.word;
-          panel.dst_of_column = columns.dst;
-          panel.src = src + outer.src + column * schedule_.word;
-          panel.columns = count;
-          panel.stage = &stage;
-          panel.soon = schedule_.soon;
-          panel.staged = schedule_.staged;
-          panel.fetches_all = schedule_.fetches_all;
-          stage.ready = false;
-          if (even)
-            run_even_panels(panel, row, rows);
-          else
-            run_panels(kernel, panel, row, rows);
-        });
+    for_tasks(ends, begin, end, [&](const Task& task) {
+      columns.want(schedule_, task.column, task.columns);
+      const Panel panel = first_panel(task, ends, columns, stage);
+      if (even)
+        run_even_panels(panel, task.row, task.rows);
+      else
+        run_panels(kernel, panel, task);
+    });
     if (kernel != kernels_.cached) streaming_fence();
   }
 
   // Lines that do not begin with a panel belong to the walk in which they end: it reads the panel above
   // its first one, too, and no line is written in two halves.
-  void run_skewed(PanelKernel kernel, char* dst, const char* src, int64_t begin,
-                  int64_t end) const {
+  void run_skewed(PanelKernel kernel, const Ends& ends, int64_t begin, int64_t end) const {
     alignas(line_bytes) char carry[max_strip * line_bytes];
     const int64_t unit = line_bytes / schedule_.word;
     Columns columns;
     Stage stage;
-    for_tasks(
-        begin, end,
-        [&](int64_t column, int64_t count, int64_t row, int64_t rows, const NestCursor& outer) {
-          columns.want(schedule_, column, count);
-          Panel panel{};
-          panel.dst = dst + outer.dst + row * schedule_.word;
-          panel.dst_of_column = columns.dst;
-          panel.src = src + outer.src + column * schedule_.word;
-          panel.columns = count;
-          panel.stage = &stage;
-          panel.soon = schedule_.soon;
-          panel.staged = schedule_.staged;
-          panel.fetches_all = schedule_.fetches_all;
-          stage.ready = false;
-          panel.carry = carry;
-          if (row > 0) {
-            Panel above = panel;
-            above.unwritten = true;
-            run_panels(kernels_.skewed, above, row - unit, unit);
-          }
-          run_panels(kernel, panel, row, rows);
-        });
+    for_tasks(ends, begin, end, [&](const Task& task) {
+      columns.want(schedule_, task.column, task.columns);
+      Panel panel = first_panel(task, ends, columns, stage);
+      panel.carry = carry;
+      if (task.row > 0) {
+        Panel above = panel;
+        above.unwritten = true;
+        Task one = task;
+        one.row -= unit, one.rows = unit;
+        run_panels(kernels_.skewed, above, one);
+      }
+      run_panels(kernel, panel, task);
+    });
     streaming_fence();
   }
 
@@ -307,6 +374,7 @@ class Tiles final : public Kernel {
   Isa level_;
   int threads_;
   int64_t strips_, panels_;  // panels: of all rows
+  bool reads_;               // rows, by somebody else
   bool small_, uniform_;
 };
 
@@ -315,7 +383,12 @@ class Tiles final : public Kernel {
 std::unique_ptr<RearrangeKernel> make_tiles(TileSchedule schedule, const RearrangePlan& plan,
                                             const Policy& policy) {
   const int64_t bytes = moved_bytes(plan);
-  return std::make_unique<Tiles>(std::move(schedule), bytes, threads_for(bytes, policy), isa());
+  return std::make_unique<Tiles>(std::move(schedule), bytes, threads_for(bytes, policy), isa(),
+                                 false);
+}
+
+std::unique_ptr<ReadTiles> make_read_tiles(TileSchedule schedule, int64_t bytes, int threads) {
+  return std::make_unique<Tiles>(std::move(schedule), bytes, threads, isa(), true);
 }
 
 }  // namespace infini::cpu
