@@ -32,6 +32,10 @@ double settling_seconds(const Device& device, int64_t bytes) {
   return stays_in_cache(device, bytes) ? 2e-3 : 1e-9;
 }
 
+int64_t moved_line_bytes(const Device& device) {
+  return device.kind() == INFINI_DEVICE_CPU ? 64 : 32;
+}
+
 void measure_beside_copies(Device& device, Body ours, char* to, const char* from, double seconds,
                            Row& row) {
   std::vector<Side> sides;

@@ -13,6 +13,8 @@ void measure_beside_copies(Device& device, Body ours, char* to, const char* from
 
 // Small enough to stay in a processor's caches, where lines of memory are nobody's limit.
 bool stays_in_cache(const Device& device, int64_t bytes);
+// Processors move lines of 64 bytes, GPUs a line's sectors.
+int64_t moved_line_bytes(const Device& device);
 
 // What runs before every turn and does not count. A processor takes up to a millisecond to switch between narrow and wide
 // registers; the peers, each measured alone, have that behind them. And what the last cache may hold is there when a

@@ -12,6 +12,7 @@
 #include "harness/operators/operator_check.h"
 #include "harness/operators/operator_table.h"
 #include "ops/operator.h"
+#include "plan/rearrange/memory_traffic.h"
 #include "runtime/current_device.h"
 
 namespace infini::bench {
@@ -38,6 +39,20 @@ std::unique_ptr<Memory> make_operand(Device& device, const harness::OperatorProb
   return memory;
 }
 
+// Bytes of whole lines that an elementwise operator touches.
+double line_traffic(const OperatorPlan& plan, int operands, int64_t line) {
+  double bytes = 0;
+  for (int k = 0; k < operands; ++k) {
+    RearrangePlan elements;
+    elements.atom_bytes = dtype_bytes(plan.dtypes[k]);
+    for (int i = 0; i < plan.depth; ++i)
+      elements.loops[elements.depth++] = {plan.loops[i].extent, 0, plan.loops[i].steps[k]};
+    if (plan.length > 1) elements.loops[elements.depth++] = {plan.length, 0, plan.row_steps[k]};
+    bytes += source_traffic(elements, line);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Row measure_operator(const std::string& name, const std::string& text, const Options& options) {
@@ -55,6 +70,10 @@ Row measure_operator(const std::string& name, const std::string& text, const Opt
     row.verified = verdict.passed;
     if (!verdict.passed) std::printf("%s\n", verdict.message.c_str());
   }
+  if (facts_of(problem.function).elementwise && !stays_in_cache(device, row.bytes))
+    row.allowed =
+        static_cast<double>(row.bytes) /
+        line_traffic(op.plan(), harness::told_operands(problem.function), moved_line_bytes(device));
   const int count = facts_of(problem.function).operands;
   std::vector<std::unique_ptr<Memory>> operands;
   OperatorRun run;

@@ -16,9 +16,6 @@
 namespace infini::bench {
 namespace {
 
-// Processors move lines of 64 bytes, GPUs a line's sectors.
-int64_t line_bytes(const Device& device) { return device.kind() == INFINI_DEVICE_CPU ? 64 : 32; }
-
 constexpr int64_t verify_limit = int64_t{256} << 20;
 
 size_t extent_of(const ByteRange& range) { return static_cast<size_t>(range.end - range.begin); }
@@ -38,7 +35,7 @@ Row make_row(const std::string& name, const std::string& text, const Rearrange& 
     if (!verdict.passed) std::printf("%s\n", verdict.message.c_str());
   }
   if (!stays_in_cache(op.device(), row.bytes)) {
-    const MemoryTraffic traffic = memory_traffic(plan, line_bytes(op.device()));
+    const MemoryTraffic traffic = memory_traffic(plan, moved_line_bytes(op.device()));
     row.allowed = static_cast<double>(row.bytes) / (traffic.read + traffic.written);
   }
   return row;
