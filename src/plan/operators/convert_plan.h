@@ -13,6 +13,7 @@ namespace infini {
 // The formats that are converted; the order is that of the backends' tables.
 enum class Format : int32_t { u8, i8, u16, i16, e4m3, e5m2, f16, bf16, f32, i32, u32, f64 };
 constexpr int format_count = 12;
+constexpr int narrow_format_count = 9;
 
 // Law: every number of the first nine is an f32; the last three are computed in f64.
 constexpr bool is_wide(Format format) { return format >= Format::i32; }

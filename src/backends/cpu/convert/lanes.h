@@ -15,22 +15,34 @@ struct Flow {
   bool far = false, past = false;
 };
 
+// Rows of elements that lie together in x and in y. scale and shift: number[k] of row r and column c lies row_step[k]·r +
+// column_step[k]·c behind the first; steps are 0 or 1.
+struct ConvertLines {
+  char* y;
+  int64_t y_step;  // bytes from one row to the next
+  const char* x;
+  const int64_t* x_of_row;  // offsets from x; null: one row
+  int64_t rows, columns;
+  const float* number[2];
+  int64_t row_step[2], column_step[2];
+  bool saturates;
+  Flow flow;
+  int64_t ahead;  // a row is asked for when the one so many before it is read; 0: none is
+};
+
 struct ConvertLanes {
-  using Widen = void (*)(float* out, const void* in, int64_t count, Flow flow);
-  using Narrow = void (*)(void* out, const float* in, bool saturates, int64_t count, Flow flow);
+  using Lines = void (*)(const ConvertLines& lines);
   using WidenWide = void (*)(double* out, const void* in, int64_t count, Flow flow);
   using NarrowWide = void (*)(void* out, const double* in, bool saturates, int64_t count,
                               Flow flow);
 
-  // By Format; the first two only of formats whose numbers are all f32 (else null). Widening is exact; narrowing rounds once, to
-  // nearest even. Integers are saturated and NaN becomes 0.
-  Widen widen[format_count];
-  Narrow narrow[format_count];
+  // y = x, or x·scale + shift, by Format of y and of x, all of whose numbers are f32. Rounded to f32 once, if anything is
+  // computed, and to y once, to nearest even. Integers are saturated and NaN becomes 0.
+  Lines lines[2][narrow_format_count][narrow_format_count];
+  // By Format; widening is exact.
   WidenWide widen_wide[format_count];
   NarrowWide narrow_wide[format_count];
   // out = x·a + b, rounded once; out may be x. Steps of a and b: 0 or 1.
-  void (*scale)(float* out, const float* x, const float* a, int a_step, const float* b, int b_step,
-                int64_t count, Flow flow);
   void (*scale_wide)(double* out, const double* x, const double* a, int a_step, const double* b,
                      int b_step, int64_t count, Flow flow);
 };

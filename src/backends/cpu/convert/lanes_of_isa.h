@@ -1,39 +1,17 @@
 // Conversions over the compilers' vectors: included once per instruction set, after `Native` is defined there.
-//
-// Native: vector_bytes of the f32 vectors, f32_from_f16(Halves) and f16_from_f32(Floats), which round to nearest even.
 #pragma once
 
 #include <cstring>
-#include <type_traits>
 
+#include "backends/cpu/convert/formats_of_isa.h"
 #include "backends/cpu/convert/lanes.h"
 #include "backends/cpu/machine/store_past.h"
 
 namespace infini::cpu {
 namespace {
 
-constexpr int lanes = Native::vector_bytes / 4;
-typedef float Floats __attribute__((vector_size(lanes * 4)));
-typedef int32_t Ints __attribute__((vector_size(lanes * 4)));
-typedef uint32_t Words __attribute__((vector_size(lanes * 4)));
-typedef double Doubles __attribute__((vector_size(lanes * 8)));
-typedef int64_t Longs __attribute__((vector_size(lanes * 8)));
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(lanes * sizeof(T))));
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
-
-template <class V>
-inline V load_lanes(const void* p) {
-  V v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-
 // What is read is asked for so many bytes ahead.
-constexpr int64_t ahead_bytes = 2048;
+constexpr int64_t ahead_bytes = 4096;
 
 template <class V>
 inline void ask(const char* at) {
@@ -49,17 +27,17 @@ inline void each(void* out, const void* in, int64_t count, Flow flow, Body body)
   constexpr auto alignment = sizeof(Vector<To>) < 64 ? sizeof(Vector<To>) : 64;
   const bool past = flow.past && reinterpret_cast<uintptr_t>(to) % alignment == 0;
   int64_t i = 0;
-  const auto whole = [&](auto store) {
-    for (; i + lanes <= count; i += lanes) {
-      const char* const at = from + i * int64_t{sizeof(From)};
-      if (flow.far) ask<Vector<From>>(at);
-      store(to + i * int64_t{sizeof(To)}, body(load_lanes<Vector<From>>(at), i));
-    }
-  };
-  if (past)
-    whole([](char* p, Vector<To> v) { store_past(p, v); });
-  else
-    whole([](char* p, Vector<To> v) { __builtin_memcpy(p, &v, sizeof v); });
+  // (One loop: what differs is foreseen by the processor, and there are many of these.)
+  for (; i + lanes <= count; i += lanes) {
+    const char* const at = from + i * int64_t{sizeof(From)};
+    if (flow.far) ask<Vector<From>>(at);
+    const Vector<To> v = body(load_lanes<Vector<From>>(at), i);
+    char* const out_at = to + i * int64_t{sizeof(To)};
+    if (past)
+      store_past(out_at, v);
+    else
+      __builtin_memcpy(out_at, &v, sizeof v);
+  }
   if (i == count) return;
   Vector<From> rest{};
   std::memcpy(&rest, from + i * int64_t{sizeof(From)},
@@ -67,169 +45,6 @@ inline void each(void* out, const void* in, int64_t count, Flow flow, Body body)
   const Vector<To> v = body(rest, i);
   std::memcpy(to + i * int64_t{sizeof(To)}, &v, static_cast<size_t>(count - i) * sizeof(To));
 }
-
-// Integers as long as vectors of f32 from shorter ones, and back where they fit. g++ 12 takes vectors apart where the lengths of
-// elements differ much, and makes many instructions of one where they differ at all.
-#if defined(__AVX512F__)
-template <class To, class From>
-inline Vector<To> resized(Vector<From> in) {
-  constexpr __mmask16 all = 0xffff;
-  if constexpr (sizeof(To) == sizeof(From))
-    return reinterpret_cast<Vector<To>>(in);
-  else if constexpr (sizeof(From) == 1 && std::is_signed_v<From>)
-    return reinterpret_cast<Vector<To>>(
-        _mm512_maskz_cvtepi8_epi32(all, reinterpret_cast<__m128i>(in)));
-  else if constexpr (sizeof(From) == 1)
-    return reinterpret_cast<Vector<To>>(
-        _mm512_maskz_cvtepu8_epi32(all, reinterpret_cast<__m128i>(in)));
-  else if constexpr (sizeof(From) == 2 && std::is_signed_v<From>)
-    return reinterpret_cast<Vector<To>>(
-        _mm512_maskz_cvtepi16_epi32(all, reinterpret_cast<__m256i>(in)));
-  else if constexpr (sizeof(From) == 2)
-    return reinterpret_cast<Vector<To>>(
-        _mm512_maskz_cvtepu16_epi32(all, reinterpret_cast<__m256i>(in)));
-  else if constexpr (sizeof(To) == 1)
-    return reinterpret_cast<Vector<To>>(
-        _mm512_maskz_cvtepi32_epi8(all, reinterpret_cast<__m512i>(in)));
-  else
-    return reinterpret_cast<Vector<To>>(
-        _mm512_maskz_cvtepi32_epi16(all, reinterpret_cast<__m512i>(in)));
-}
-#elif defined(__AVX2__)
-template <class To, class From>
-inline Vector<To> resized(Vector<From> in) {
-  if constexpr (sizeof(To) == sizeof(From)) {
-    return reinterpret_cast<Vector<To>>(in);
-  } else if constexpr (sizeof(From) == 1) {
-    const __m128i bytes = _mm_cvtsi64_si128(reinterpret_cast<long long>(in));
-    return reinterpret_cast<Vector<To>>(std::is_signed_v<From> ? _mm256_cvtepi8_epi32(bytes)
-                                                               : _mm256_cvtepu8_epi32(bytes));
-  } else if constexpr (sizeof(From) == 2) {
-    const auto halves = reinterpret_cast<__m128i>(in);
-    return reinterpret_cast<Vector<To>>(std::is_signed_v<From> ? _mm256_cvtepi16_epi32(halves)
-                                                               : _mm256_cvtepu16_epi32(halves));
-  } else {
-    const auto all = reinterpret_cast<__m256i>(in);
-    const __m128i low = _mm256_castsi256_si128(all), high = _mm256_extracti128_si256(all, 1);
-    if constexpr (sizeof(To) == 2) {
-      return reinterpret_cast<Vector<To>>(std::is_signed_v<To> ? _mm_packs_epi32(low, high)
-                                                               : _mm_packus_epi32(low, high));
-    } else {
-      const __m128i halves = _mm_packs_epi32(low, high);
-      const __m128i bytes =
-          std::is_signed_v<To> ? _mm_packs_epi16(halves, halves) : _mm_packus_epi16(halves, halves);
-      return reinterpret_cast<Vector<To>>(static_cast<long long>(_mm_cvtsi128_si64(bytes)));
-    }
-  }
-}
-#else
-template <class To, class From>
-inline Vector<To> resized(Vector<From> in) {
-  if constexpr (sizeof(From) == 1 && sizeof(To) == 4) {
-    using Middle = std::conditional_t<std::is_signed_v<From>, int16_t, uint16_t>;
-    return __builtin_convertvector(__builtin_convertvector(in, Vector<Middle>), Vector<To>);
-  } else if constexpr (sizeof(From) == 4 && sizeof(To) == 1) {
-    return __builtin_convertvector(__builtin_convertvector(in, Vector<int16_t>), Vector<To>);
-  } else {
-    return __builtin_convertvector(in, Vector<To>);
-  }
-}
-#endif
-
-inline Floats floats(Words bits) { return reinterpret_cast<Floats>(bits); }
-inline Words words(Floats v) { return reinterpret_cast<Words>(v); }
-
-// A float of one sign, E exponent and M mantissa bits. Without infinities all ones are NaN, and the exponent of all ones is as good as any.
-template <class Bits, int E, int M, bool infinities>
-struct Small {
-  using type = Bits;
-  static constexpr int bias = (1 << (E - 1)) - 1;
-  static constexpr uint32_t sign = 1u << (E + M), top = ((1u << E) - 1) << M;
-  static constexpr uint32_t largest = infinities ? top - 1 : sign - 2;
-  static constexpr uint32_t beyond = infinities ? top : sign - 1;
-  static constexpr uint32_t quiet = infinities ? top | 1u << (M - 1) : sign - 1;
-
-  static Floats widen(Vector<Bits> in) {
-    const Words bits = resized<uint32_t, Bits>(in), magnitude = bits & (sign - 1);
-    const Words normal = (magnitude << (23 - M)) + (uint32_t{127 - bias} << 23);
-    // Denormals in units of the smallest: a product that is exact.
-    constexpr float unit = 1.0f / static_cast<float>(1u << (bias + M - 1));
-    const Words denormal =
-        words(__builtin_convertvector(reinterpret_cast<Ints>(magnitude), Floats) * unit);
-    Words result = magnitude < (1u << M) ? denormal : normal;
-    const Words nan = 0x7fc00000u | (infinities ? magnitude << (23 - M) : Words{});
-    if constexpr (infinities) result = magnitude == top ? 0x7f800000u + Words{} : result;
-    result = magnitude > (infinities ? top : sign - 2) ? nan : result;
-    return floats(result | (bits & sign) << (31 - E - M));
-  }
-  static Vector<Bits> narrow(Floats in, bool saturates) {
-    const Words bits = words(in), magnitude = bits & 0x7fffffffu;
-    const Words rounded = magnitude + ((1u << (22 - M)) - 1) + ((magnitude >> (23 - M)) & 1u);
-    const Words normal = (rounded - (uint32_t{127 - bias} << 23)) >> (23 - M);
-    // Adding a number whose last bit is the smallest denormal leaves their count in its mantissa, rounded.
-    constexpr uint32_t anchor = static_cast<uint32_t>(127 + 23 + 1 - bias - M) << 23;
-    const Words denormal = words(floats(magnitude) + floats(anchor + Words{})) - anchor;
-    Words result = magnitude < (uint32_t{128 - bias} << 23) ? denormal : normal;
-    result = result > largest ? (saturates ? largest : beyond) + Words{} : result;
-    const Words payload = infinities ? (magnitude >> (23 - M)) & ((1u << M) - 1) : Words{};
-    result = magnitude > 0x7f800000u ? quiet | payload : result;
-    return resized<Bits, uint32_t>(result | ((bits >> (31 - E - M)) & sign));
-  }
-};
-using E4M3 = Small<uint8_t, 4, 3, false>;
-using E5M2 = Small<uint8_t, 5, 2, true>;
-
-struct F16 {
-  using type = uint16_t;
-  static Floats widen(Vector<uint16_t> in) {
-    return reinterpret_cast<Floats>(Native::f32_from_f16(in));
-  }
-  static Vector<uint16_t> narrow(Floats in, bool saturates) {
-    const auto half = reinterpret_cast<Vector<uint16_t>>(Native::f16_from_f32(in));
-    if (!saturates) return half;
-    const Vector<uint16_t> infinite =
-        reinterpret_cast<Vector<uint16_t>>((half & 0x7fff) == 0x7c00);  // all ones: one less
-    return half + infinite;
-  }
-};
-
-struct BF16 {
-  using type = uint16_t;
-  static Floats widen(Vector<uint16_t> in) { return floats(resized<uint32_t, uint16_t>(in) << 16); }
-  static Vector<uint16_t> narrow(Floats in, bool saturates) {
-    const Words bits = words(in), magnitude = bits & 0x7fffffffu;
-    Words result = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-    if (saturates) result = (result & 0x7fffu) == 0x7f80u ? result - 1u : result;
-    result = magnitude > 0x7f800000u ? (bits >> 16) | 0x40u : result;
-    return resized<uint16_t, uint32_t>(result);
-  }
-};
-
-struct F32 {
-  using type = float;
-  static Floats widen(Floats in) { return in; }
-  static Floats narrow(Floats in, bool saturates) {
-    const Words bits = words(in);
-    return saturates ? floats((bits & 0x7fffffffu) == 0x7f800000u ? bits - 1u : bits) : in;
-  }
-};
-
-// Integers of at most 16 bits. Adding 1.5·2^23 leaves the integer, rounded, in the low bits.
-template <class Integer, int least, int most>
-struct Whole {
-  using type = Integer;
-  static Floats widen(Vector<Integer> in) {
-    return __builtin_convertvector(resized<int32_t, Integer>(in), Floats);
-  }
-  static Vector<Integer> narrow(Floats in, bool) {
-    const Floats number = in == in ? in : Floats{};
-    const Floats low = Floats{} + float{least}, high = Floats{} + float{most};
-    const Floats above = number < low ? low : number, inside = above > high ? high : above;
-    constexpr float magic = 12582912.0f;
-    return resized<Integer, int32_t>(reinterpret_cast<Ints>(inside + magic) -
-                                     reinterpret_cast<Ints>(Floats{} + magic));
-  }
-};
 
 // Of the two f32 around a number the one with an odd last bit, unless it is one of them: rounding that once more to fewer bits
 // gives what rounding the number itself would have given.
@@ -253,15 +68,6 @@ inline Vector<Integer> whole_wide(Doubles x, double least, double most) {
                                  Vector<Integer>);
 }
 
-template <class F>
-void widen_of(float* out, const void* in, int64_t count, Flow flow) {
-  each<float, typename F::type>(out, in, count, flow, [](auto v, int64_t) { return F::widen(v); });
-}
-template <class F>
-void narrow_of(void* out, const float* in, bool saturates, int64_t count, Flow flow) {
-  each<typename F::type, float>(out, in, count, flow,
-                                [=](Floats v, int64_t) { return F::narrow(v, saturates); });
-}
 template <class F>
 void widen_wide_of(double* out, const void* in, int64_t count, Flow flow) {
   each<double, typename F::type>(out, in, count, flow, [](auto v, int64_t) {
@@ -321,44 +127,133 @@ inline Vector<T> fused(Vector<T> x, Vector<T> a, Vector<T> b) {
 }
 // A vector of a table from element i on; of one number that.
 template <class T>
-inline Vector<T> numbers_at(const T* table, int step, int64_t i, int64_t count) {
+inline Vector<T> numbers_at(const T* table, int64_t step, int64_t i, int64_t count) {
   if (step == 0) return Vector<T>{} + *table;
   if (i + lanes <= count) return load_lanes<Vector<T>>(table + i);
   Vector<T> rest{};
   std::memcpy(&rest, table + i, static_cast<size_t>(count - i) * sizeof(T));
   return rest;
 }
-template <class T>
-void scale_of(T* out, const T* x, const T* a, int a_step, const T* b, int b_step, int64_t count,
-              Flow flow) {
-  if (a_step == 0 && b_step == 0) {
-    const Vector<T> factor = Vector<T>{} + *a, term = Vector<T>{} + *b;
-    return each<T, T>(out, x, count, flow,
-                      [=](Vector<T> v, int64_t) { return fused<T>(v, factor, term); });
-  }
-  each<T, T>(out, x, count, flow, [=](Vector<T> v, int64_t i) {
-    return fused<T>(v, numbers_at(a, a_step, i, count), numbers_at(b, b_step, i, count));
+void scale_wide_of(double* out, const double* x, const double* a, int a_step, const double* b,
+                   int b_step, int64_t count, Flow flow) {
+  each<double, double>(out, x, count, flow, [=](Doubles v, int64_t i) {
+    return fused<double>(v, numbers_at(a, a_step, i, count), numbers_at(b, b_step, i, count));
   });
 }
 
-using U8 = Whole<uint8_t, 0, 255>;
-using I8 = Whole<int8_t, -128, 127>;
-using U16 = Whole<uint16_t, 0, 65535>;
-using I16 = Whole<int16_t, -32768, 32767>;
+// What is done to a vector from element i of a row on.
+template <class To, class From, bool scales>
+struct RowConversion {
+  Floats number[2];
+  const float* table[2];  // or null: the number
+  bool saturates;
 
-constexpr ConvertLanes table{
-    {widen_of<U8>, widen_of<I8>, widen_of<U16>, widen_of<I16>, widen_of<E4M3>, widen_of<E5M2>,
-     widen_of<F16>, widen_of<BF16>, widen_of<F32>},
-    {narrow_of<U8>, narrow_of<I8>, narrow_of<U16>, narrow_of<I16>, narrow_of<E4M3>, narrow_of<E5M2>,
-     narrow_of<F16>, narrow_of<BF16>, narrow_of<F32>},
-    {widen_wide_of<U8>, widen_wide_of<I8>, widen_wide_of<U16>, widen_wide_of<I16>,
-     widen_wide_of<E4M3>, widen_wide_of<E5M2>, widen_wide_of<F16>, widen_wide_of<BF16>,
-     widen_wide_of<F32>, widen_integers<int32_t>, widen_integers<uint32_t>, widen_f64},
-    {narrow_wide_of<U8>, narrow_wide_of<I8>, narrow_wide_of<U16>, narrow_wide_of<I16>,
-     narrow_wide_of<E4M3>, narrow_wide_of<E5M2>, narrow_wide_of<F16>, narrow_wide_of<BF16>,
-     narrow_f32, narrow_i32, narrow_u32, narrow_f64},
-    scale_of<float>,
-    scale_of<double>};
+  Floats at(int k, int64_t i) const {
+    return table[k] == nullptr ? number[k] : load_lanes<Floats>(table[k] + i);
+  }
+  Vector<typename To::type> operator()(Vector<typename From::type> v, int64_t i) const {
+    Floats f = From::widen(v);
+    if constexpr (scales) f = fused<float>(f, at(0, i), at(1, i));
+    return To::narrow(f, saturates);
+  }
+};
+
+// Two vectors at a time, `count` of elements in all. (A function of its own, for a row and for what is left of it.)
+template <class To, class From, class Body>
+[[gnu::noinline]] void convert_pairs(char* to, const char* from, int64_t count, bool far, bool past,
+                                     const Body& shared) {
+  using Out = Vector<typename To::type>;
+  using In = Vector<typename From::type>;
+  const Body body = shared;  // the stores might change anything that is read through a reference
+  for (int64_t i = 0; i < count; i += 2 * lanes, from += 2 * sizeof(In), to += 2 * sizeof(Out)) {
+    if (far)
+      for (size_t line = 0; line < 2 * sizeof(In); line += 64)
+        __builtin_prefetch(from + ahead_bytes + line, 0, 3);
+    const Out low = body(load_lanes<In>(from), i),
+              high = body(load_lanes<In>(from + sizeof(In)), i + lanes);
+    if (past) {
+      store_past(to, low);
+      store_past(to + sizeof(Out), high);
+    } else {
+      __builtin_memcpy(to, &low, sizeof(Out));
+      __builtin_memcpy(to + sizeof(Out), &high, sizeof(Out));
+    }
+  }
+}
+
+template <class To, class From, bool scales>
+void convert_row(char* y, const char* x, int64_t columns, Flow flow,
+                 RowConversion<To, From, scales> body) {
+  using Out = typename To::type;
+  using In = typename From::type;
+  constexpr int64_t group = 2 * lanes;
+  constexpr auto alignment = sizeof(Vector<Out>) < 64 ? sizeof(Vector<Out>) : 64;
+  const int64_t whole = columns / group * group;
+  const auto rest = static_cast<size_t>(columns - whole);
+  const bool past = flow.past && reinterpret_cast<uintptr_t>(y) % alignment == 0;
+  convert_pairs<To, From>(y, x, whole, flow.far, past, body);
+  if (rest == 0) return;
+  In in[group] = {};
+  Out out[group];
+  float table[2][group] = {};
+  std::memcpy(in, x + whole * int64_t{sizeof(In)}, rest * sizeof(In));
+  for (int k = 0; scales && k < 2; ++k)
+    if (body.table[k] != nullptr) {
+      std::memcpy(table[k], body.table[k] + whole, rest * sizeof(float));
+      body.table[k] = table[k];
+    }
+  convert_pairs<To, From>(reinterpret_cast<char*>(out), reinterpret_cast<const char*>(in), group,
+                          false, false, body);
+  std::memcpy(y + whole * int64_t{sizeof(Out)}, out, rest * sizeof(Out));
+}
+
+template <class To, class From, bool scales>
+void lines_of(const ConvertLines& lines) {
+  const int64_t row_bytes = lines.columns * int64_t{sizeof(typename From::type)};
+  for (int64_t r = 0; r < lines.rows; ++r) {
+    if (lines.ahead > 0 && r + lines.ahead < lines.rows) {
+      const char* const next = lines.x + lines.x_of_row[r + lines.ahead];
+      for (int64_t byte = 0; byte < row_bytes; byte += 64) __builtin_prefetch(next + byte, 0, 2);
+    }
+    RowConversion<To, From, scales> body{{}, {}, lines.saturates};
+    for (int k = 0; scales && k < 2; ++k) {
+      const float* const number = lines.number[k] + r * lines.row_step[k];
+      if (lines.column_step[k] == 0)
+        body.number[k] = Floats{} + *number;
+      else
+        body.table[k] = number;
+    }
+    convert_row<To, From, scales>(lines.y + r * lines.y_step,
+                                  lines.x + (lines.x_of_row == nullptr ? 0 : lines.x_of_row[r]),
+                                  lines.columns, lines.flow, body);
+  }
+}
+
+// By Format, from x's, each one's lines to y's.
+template <bool scales, class To, class... From>
+constexpr void fill_row(ConvertLanes::Lines* row) {
+  int x = 0;
+  ((row[x++] = lines_of<To, From, scales>), ...);
+}
+template <bool scales, class... All>
+constexpr void fill_all(ConvertLanes::Lines (&lines)[narrow_format_count][narrow_format_count]) {
+  int y = 0;
+  (fill_row<scales, All, All...>(lines[y++]), ...);
+}
+constexpr ConvertLanes make_table() {
+  ConvertLanes t{{},
+                 {widen_wide_of<U8>, widen_wide_of<I8>, widen_wide_of<U16>, widen_wide_of<I16>,
+                  widen_wide_of<E4M3>, widen_wide_of<E5M2>, widen_wide_of<F16>, widen_wide_of<BF16>,
+                  widen_wide_of<F32>, widen_integers<int32_t>, widen_integers<uint32_t>, widen_f64},
+                 {narrow_wide_of<U8>, narrow_wide_of<I8>, narrow_wide_of<U16>, narrow_wide_of<I16>,
+                  narrow_wide_of<E4M3>, narrow_wide_of<E5M2>, narrow_wide_of<F16>,
+                  narrow_wide_of<BF16>, narrow_f32, narrow_i32, narrow_u32, narrow_f64},
+                 scale_wide_of};
+  fill_all<false, U8, I8, U16, I16, E4M3, E5M2, F16, BF16, F32>(t.lines[0]);
+  fill_all<true, U8, I8, U16, I16, E4M3, E5M2, F16, BF16, F32>(t.lines[1]);
+  return t;
+}
+constexpr ConvertLanes table = make_table();
 
 }  // namespace
 }  // namespace infini::cpu

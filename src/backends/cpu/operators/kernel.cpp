@@ -119,8 +119,8 @@ class Rows final : public OperatorKernel {
 }  // namespace
 
 std::unique_ptr<OperatorKernel> make_operator(infini::Device& device, const OperatorPlan& plan,
-                                              const Choice&) {
-  if (plan.function == Function::convert) return make_convert(device, plan);
+                                              const Choice& choice) {
+  if (plan.function == Function::convert) return make_convert(device, plan, choice);
   require(plan.function != Function::random_sample || plan.length <= INT32_MAX,
           INFINI_STATUS_NOT_IMPLEMENTED, "random_sample: probs has ", plan.length,
           " logits; at most 2^31 - 1 are sampled from");

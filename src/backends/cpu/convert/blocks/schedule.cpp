@@ -1,5 +1,5 @@
 // Cutting a conversion into blocks.
-#include "backends/cpu/convert/schedule.h"
+#include "backends/cpu/convert/blocks/schedule.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -57,9 +57,70 @@ RearrangePlan dense_plan(const ConvertSchedule& schedule, const ConvertBlock& bl
   return gathers ? make_rearrange_plan(dense, spread) : make_rearrange_plan(spread, dense);
 }
 
+// Runs of operand `far` in a block whose other operand, `near`, is a buffer with the sides in this order (innermost first).
+ConvertRuns make_runs(const ConvertSchedule& schedule, const ConvertBlock& block,
+                      const std::vector<int>& order, int near, const int64_t (&bytes)[2]) {
+  constexpr int64_t least_run_bytes = 128;
+  const int far = 1 - near;
+  ConvertRuns runs{1, {}};
+  for (const int i : order) {
+    const Side& side = schedule.sides[static_cast<size_t>(i)];
+    const int64_t extent = block.extents[static_cast<size_t>(i)];
+    if (extent == 1) continue;
+    const bool joins =
+        runs.outer.empty() && i != schedule.axis && side.steps[far] == runs.elements * bytes[far];
+    if (joins) {
+      runs.elements *= extent;
+      continue;
+    }
+    int64_t inner = runs.elements;
+    for (const OperatorLoop& loop : runs.outer) inner *= loop.extent;
+    OperatorLoop loop{extent, {}};
+    std::copy_n(side.steps, 4, loop.steps);
+    loop.steps[near] = inner * bytes[near];
+    runs.outer.insert(runs.outer.begin(), loop);
+  }
+  return runs.elements * bytes[far] < least_run_bytes ? ConvertRuns{} : runs;
+}
+
+std::vector<int> by_y(const ConvertSchedule& schedule) {
+  std::vector<int> order;
+  for (int i = static_cast<int>(schedule.sides.size()); i-- > 0;) order.push_back(i);
+  return order;
+}
+
 }  // namespace
 
-ConvertSchedule make_convert_schedule(const OperatorPlan& plan, int64_t streamed_bytes) {
+ConvertRuns runs_into_y(const ConvertSchedule& schedule, const ConvertBlock& block, int64_t y_bytes,
+                        int64_t x_bytes) {
+  return make_runs(schedule, block, by_y(schedule), 1, {y_bytes, x_bytes});
+}
+ConvertRuns runs_of_x(const ConvertSchedule& schedule, const ConvertBlock& block, int64_t y_bytes,
+                      int64_t x_bytes) {
+  return make_runs(schedule, block, schedule.by_x, 0, {y_bytes, x_bytes});
+}
+
+RearrangePlan last_plan(const ConvertSchedule& schedule, const ConvertBlock& block,
+                        infiniDtype_t dtype) {
+  size_t shape[max_rank];
+  ptrdiff_t strides[2][max_rank];
+  size_t rank = 0;
+  for (size_t i = 0; i < schedule.sides.size(); ++i) {
+    if (block.extents[i] == 1) continue;
+    ptrdiff_t apart = 1;
+    for (const int inner : schedule.by_x) {
+      if (inner == static_cast<int>(i)) break;
+      apart *= block.extents[static_cast<size_t>(inner)];
+    }
+    shape[rank] = static_cast<size_t>(block.extents[i]);
+    strides[0][rank] = schedule.sides[i].steps[0] / dtype_bytes(dtype);
+    strides[1][rank++] = apart;
+  }
+  return make_rearrange_plan(make_layout(dtype, rank, shape, strides[0]),
+                             make_layout(dtype, rank, shape, strides[1]));
+}
+
+ConvertSchedule make_convert_schedule(const OperatorPlan& plan, const Policy& policy) {
   ConvertSchedule schedule;
   std::vector<Side>& sides = schedule.sides;
   for (int i = 0; i < plan.depth; ++i) {
@@ -73,8 +134,8 @@ ConvertSchedule make_convert_schedule(const OperatorPlan& plan, int64_t streamed
   const int64_t most =
       std::min(convert_block_elements,
                convert_block_bytes / (dtype_bytes(plan.dtypes[0]) + dtype_bytes(plan.dtypes[1])));
-  std::vector<int> by_y, by_x;
-  for (int i = static_cast<int>(sides.size()); i-- > 0;) by_y.push_back(i);
+  const std::vector<int> by_y = infini::cpu::by_y(schedule);
+  std::vector<int>& by_x = schedule.by_x;
   by_x = by_y;
   const auto reach = [&](int i) {  // what is repeated comes last
     const int64_t step = std::abs(sides[static_cast<size_t>(i)].steps[1]);
@@ -90,14 +151,12 @@ ConvertSchedule make_convert_schedule(const OperatorPlan& plan, int64_t streamed
        by_x == by_y ? std::min(most, straight_bytes / dtype_bytes(plan.dtypes[0])) : most, most);
   even_out(sides);
 
-  int64_t bytes = dtype_bytes(plan.dtypes[0]);
   for (size_t i = 0; i < sides.size(); ++i) {
     schedule.blocks *= sides[i].blocks();
-    bytes = saturating_mul(bytes, sides[i].extent);
     if (sides[i].extent > 1 && (sides[i].steps[2] != 0 || sides[i].steps[3] != 0))
       schedule.axis = static_cast<int>(i);
   }
-  schedule.streams = bytes >= streamed_bytes;
+  schedule.streams = converts_beyond_caches(plan, policy);
   return schedule;
 }
 
