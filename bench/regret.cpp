@@ -24,6 +24,8 @@ namespace {
 constexpr double slow_factor =
     8;  // as much slower than the fastest: not worth the time of measuring
 
+constexpr size_t line_columns = 80;
+
 size_t extent_of(const ByteRange& range) { return static_cast<size_t>(range.end - range.begin); }
 
 // An operator by each of its candidates, ready to run.
@@ -153,12 +155,15 @@ RegretRow measure_regret(const std::string& text, const Options& options) {
 
 void RegretReport::add(RegretRow row) {
   if (rows_.empty())
-    std::printf("%6s  %-10s %9s %6s  %-10s %9s  %s\n", "regret", "chosen", "us", "model", "best",
+    std::printf("%6s  %-10s %8s %6s  %-10s %8s  %s\n", "regret", "chosen", "us", "model", "best",
                 "us", "problem");
   const auto& chosen = row.of_chosen();
-  std::printf("%6.2f  %-10s %9.1f %6.2f  %-10s %9.1f  %s\n", row.regret(), row.chosen.c_str(),
-              chosen.measured * 1e6, chosen.predicted / chosen.measured,
-              row.best().candidate.c_str(), row.best().measured * 1e6, row.problem.c_str());
+  const int columns =
+      std::printf("%6.2f  %-10s %8.1f %6.2f  %-10s %8.1f", row.regret(), row.chosen.c_str(),
+                  chosen.measured * 1e6, chosen.predicted / chosen.measured,
+                  row.best().candidate.c_str(), row.best().measured * 1e6);
+  const bool fits = static_cast<size_t>(columns) + 2 + row.problem.size() <= line_columns;
+  std::printf("%s%s\n", fits ? "  " : "\n        ", row.problem.c_str());
   std::fflush(stdout);
   rows_.push_back(std::move(row));
 }
@@ -177,7 +182,7 @@ void RegretReport::print_summary() const {
   const auto within =
       std::count_if(regrets.begin(), regrets.end(), [](double r) { return r <= 1.25; });
   std::printf(
-      "\nregret of %zu choices: geometric mean %.3f, 95 %% below %.2f, worst %.2f; "
+      "\nregret of %zu choices: geometric mean %.3f, 95 %% below %.2f, worst %.2f;\n"
       "%.1f %% within 1.25\n",
       rows_.size(), std::exp(logs / static_cast<double>(rows_.size())), quantile(regrets, 0.95),
       quantile(regrets, 1),

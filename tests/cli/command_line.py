@@ -204,6 +204,11 @@ def wide_measurements(tool):
         wide = [line for line in result.stdout.splitlines() if len(line) > 80]
         if result.returncode != 0 or wide or "[10/10]" not in result.stdout:
             yield f"bench: exit status {result.returncode} {result.stderr}, over 80 columns: {wide}"
+    problems = ["gemm f32 m=3 n=4 k=5", "gemm f32 m=4 n=10 k=81 batch=2 a=324,1,4 b=810,1,81"]
+    result = subprocess.run([tool, "bench", "--regret", *problems, "--milliseconds", "1"], text=True, capture_output=True, check=False)
+    wide = [line for line in result.stdout.splitlines() if len(line) > 80 or line != line.rstrip()]
+    if result.returncode != 0 or wide or any(problem not in result.stdout for problem in problems):
+        yield f"bench --regret: exit status {result.returncode} {result.stderr}, over 80 columns: {wide}"
 
 
 def report_mismatches(tool):
