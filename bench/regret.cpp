@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "bench/beside_copies.h"
+#include "bench/copies/beside_copies.h"
 #include "bench/measure.h"
 #include "harness/gemm/gemm_problem.h"
 #include "harness/json.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/rearrange_bench.h"
+#include "bench/copies/rearrange_bench.h"
 
 namespace infini::bench {
 

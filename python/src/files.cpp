@@ -5,7 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "functions.h"
+#include "arrays/functions.h"
 #include "gil.h"
 #include "names.h"
 

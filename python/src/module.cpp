@@ -1,13 +1,13 @@
 // The extension module infini._core.
+#include "arrays/functions.h"
+#include "arrays/pattern_meaning.h"
 #include "doors/array.h"
 #include "doors/stream.h"
 #include "errors.h"
-#include "functions.h"
-#include "graph.h"
 #include "names.h"
-#include "pattern_meaning.h"
 #include "reshard.h"
-#include "tensor.h"
+#include "tensors/graph.h"
+#include "tensors/tensor.h"
 #include "xla/handlers.h"
 
 namespace infini::python {

@@ -4,8 +4,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include "convert.h"
 #include "doors/array.h"
+#include "doors/convert.h"
 #include "doors/stream.h"
 #include "doors/torch.h"
 #include "errors.h"

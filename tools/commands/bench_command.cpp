@@ -5,10 +5,10 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "bench/gemm_bench.h"
+#include "bench/copies/operator_bench.h"
+#include "bench/copies/rearrange_bench.h"
 #include "bench/interrupt.h"
-#include "bench/operator_bench.h"
-#include "bench/rearrange_bench.h"
+#include "bench/products/gemm_bench.h"
 #include "bench/regret.h"
 #include "bench/results.h"
 #include "harness/operators/operators.h"

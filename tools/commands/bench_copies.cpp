@@ -5,8 +5,8 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "bench/copies/pages_bench.h"
 #include "bench/interrupt.h"
-#include "bench/pages_bench.h"
 #include "tools/commands.h"
 #include "tools/commands/python_peers.h"
 

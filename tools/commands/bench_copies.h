@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "bench/rearrange_bench.h"
+#include "bench/copies/rearrange_bench.h"
 #include "tools/arguments.h"
 #include "tools/report/report.h"
 

@@ -4,14 +4,14 @@
 
 #include <new>
 
-#include "convert.h"
-#include "converting.h"
+#include "arrays/converting.h"
+#include "arrays/prepared.h"
+#include "doors/convert.h"
 #include "doors/doors.h"
 #include "doors/stream.h"
 #include "errors.h"
 #include "frame.h"
 #include "infinicore/ops.hpp"
-#include "prepared.h"
 
 namespace infini::python {
 namespace xla {

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "bench/copies/pages_bench.h"
 #include "bench/measure.h"
-#include "bench/pages_bench.h"
 #include "harness/json.h"
 #include "harness/rearrange/problem.h"
 #include "ops/transfer/between.h"

@@ -1,12 +1,12 @@
 // Copies and products that were made before: found by their layouts and run through the C API.
-#include "prepared.h"
+#include "arrays/prepared.h"
 
 #include <cstring>
 #include <initializer_list>
 #include <utility>
 #include <vector>
 
-#include "convert.h"
+#include "doors/convert.h"
 #include "doors/stream.h"
 #include "errors.h"
 #include "infiniop.h"

@@ -1,16 +1,16 @@
 // copy, contiguous, permute, transpose, matmul: on anybody's arrays.
-#include "functions.h"
+#include "arrays/functions.h"
 
 #include <algorithm>
 
-#include "convert.h"
+#include "arrays/fresh.h"
+#include "arrays/prepared.h"
+#include "doors/convert.h"
 #include "doors/stream.h"
 #include "doors/torch.h"
 #include "errors.h"
-#include "fresh.h"
-#include "graph.h"
 #include "names.h"
-#include "prepared.h"
+#include "tensors/graph.h"
 
 namespace infini::python {
 namespace {

@@ -1,14 +1,14 @@
 // infini.Tensor: tensors of our own.
-#include "tensor.h"
+#include "tensors/tensor.h"
 
 #include <string>
 
-#include "convert.h"
+#include "arrays/functions.h"
+#include "doors/convert.h"
 #include "doors/export.h"
 #include "doors/stream.h"
 #include "doors/torch.h"
 #include "errors.h"
-#include "functions.h"
 #include "names.h"
 
 namespace infini::python {

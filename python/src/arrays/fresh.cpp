@@ -1,9 +1,9 @@
 // Results: new arrays of the framework that an argument came from.
-#include "fresh.h"
+#include "arrays/fresh.h"
 
 #include <atomic>
 
-#include "convert.h"
+#include "doors/convert.h"
 #include "doors/export.h"
 #include "doors/numpy_head.h"
 #include "errors.h"

@@ -1,5 +1,5 @@
 // Measuring operators: ours and a plain copy of as many bytes in turns.
-#include "bench/operator_bench.h"
+#include "bench/copies/operator_bench.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include "base/device_kind.h"
 #include "base/dtype.h"
 #include "base/error.h"
-#include "bench/beside_copies.h"
+#include "bench/copies/beside_copies.h"
 #include "harness/operators/operator_check.h"
 #include "harness/operators/operator_table.h"
 #include "ops/operator.h"

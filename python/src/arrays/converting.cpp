@@ -3,11 +3,11 @@
 #include <memory>
 #include <vector>
 
-#include "converting.h"
+#include "arrays/converting.h"
+#include "arrays/functions.h"
 #include "doors/stream.h"
 #include "doors/torch.h"
 #include "errors.h"
-#include "functions.h"
 #include "infiniop.h"
 
 namespace infini::python {

@@ -1,5 +1,5 @@
 // Gemm measurements: ours and the peers in turns, and how near both limits that is.
-#include "bench/gemm_bench.h"
+#include "bench/products/gemm_bench.h"
 
 #include <algorithm>
 #include <cstdio>

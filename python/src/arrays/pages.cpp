@@ -1,11 +1,11 @@
 // copy_pages: copies between pages that ids name, on anybody's arrays.
-#include "convert.h"
+#include "arrays/functions.h"
+#include "doors/convert.h"
 #include "doors/stream.h"
 #include "doors/torch.h"
 #include "errors.h"
-#include "functions.h"
-#include "graph.h"
 #include "names.h"
+#include "tensors/graph.h"
 
 namespace infini::python {
 namespace {

@@ -1,7 +1,7 @@
 // Measuring beside copies.
-#include "bench/beside_copies.h"
+#include "bench/copies/beside_copies.h"
 
-#include "bench/copy_limit.h"
+#include "bench/copies/copy_limit.h"
 
 namespace infini::bench {
 namespace {

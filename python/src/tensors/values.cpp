@@ -2,14 +2,14 @@
 #include <cstring>
 #include <string>
 
+#include "arrays/functions.h"
 #include "doors/export.h"
 #include "doors/stream.h"
 #include "doors/torch.h"
 #include "errors.h"
-#include "functions.h"
 #include "names.h"
 #include "numbers.h"
-#include "tensor.h"
+#include "tensors/tensor.h"
 
 namespace infini::python {
 namespace {

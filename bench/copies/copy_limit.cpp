@@ -1,5 +1,5 @@
 // The CPU's plain copies, and a plain read.
-#include "bench/copy_limit.h"
+#include "bench/copies/copy_limit.h"
 
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
 // From arrays to tensors of the library, over the same memory.
-#include "convert.h"
+#include "doors/convert.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 #include "doors/stream.h"
 #include "doors/torch.h"
 #include "errors.h"
-#include "graph.h"
+#include "tensors/graph.h"
 
 namespace infini::python {
 namespace {

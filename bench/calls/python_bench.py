@@ -1,6 +1,6 @@
 """What the Python package costs and gains: the same work by infini, NumPy and, where it is installed, PyTorch.
 
-    PYTHONPATH=build/dev/python python3 bench/python_bench.py [small | large | gpu]
+    PYTHONPATH=build/dev/python python3 bench/calls/python_bench.py [small | large | gpu]
 
 Each row's contestants take turns; the median of a row's rounds is shown, results of the large ones are compared.
 """

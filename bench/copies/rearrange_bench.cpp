@@ -1,12 +1,12 @@
 // Measuring one rearrange problem: ours and a plain copy in turns, medians.
-#include "bench/rearrange_bench.h"
+#include "bench/copies/rearrange_bench.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/device_kind.h"
 #include "base/error.h"
-#include "bench/beside_copies.h"
+#include "bench/copies/beside_copies.h"
 #include "bench/measure.h"
 #include "harness/rearrange/check.h"
 #include "ops/rearrange.h"

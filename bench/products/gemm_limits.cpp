@@ -1,5 +1,5 @@
 // Measuring the arithmetic and memory limits.
-#include "bench/gemm_limits.h"
+#include "bench/products/gemm_limits.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "backends/cpu/gemm/limits.h"
 #include "backends/cpu/runtime/parallel.h"
 #include "base/dtype.h"
-#include "bench/copy_limit.h"
+#include "bench/copies/copy_limit.h"
 #include "bench/measure.h"
 #include "ops/gemm.h"
 

@@ -2,15 +2,15 @@
 #include <array>
 #include <cstring>
 
-#include "convert.h"
+#include "arrays/fresh.h"
+#include "arrays/functions.h"
+#include "arrays/pattern_meaning.h"
+#include "doors/convert.h"
 #include "doors/stream.h"
 #include "doors/torch.h"
 #include "errors.h"
-#include "fresh.h"
-#include "functions.h"
-#include "graph.h"
 #include "names.h"
-#include "pattern_meaning.h"
+#include "tensors/graph.h"
 
 namespace infini::python {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "errors.h"
 #include "names.h"
-#include "tensor.h"
+#include "tensors/tensor.h"
 
 namespace infini::python {
 namespace {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "arrays/fresh.h"
+#include "arrays/functions.h"
 #include "doors/stream.h"
 #include "doors/torch.h"
 #include "errors.h"
-#include "fresh.h"
-#include "functions.h"
-#include "graph.h"
 #include "names.h"
+#include "tensors/graph.h"
 
 namespace infini::python {
 namespace {

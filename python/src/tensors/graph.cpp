@@ -1,5 +1,5 @@
 // with infini.record() as graph: ...   then graph.run(), as often as wanted.
-#include "graph.h"
+#include "tensors/graph.h"
 
 #include <mutex>
 #include <set>

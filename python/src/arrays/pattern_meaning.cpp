@@ -1,5 +1,5 @@
 // Questions about patterns, and their answers.
-#include "pattern_meaning.h"
+#include "arrays/pattern_meaning.h"
 
 #include "errors.h"
 #include "names.h"

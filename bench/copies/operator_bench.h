@@ -1,7 +1,7 @@
 // Measuring one problem of an elementwise or row operator on the current device.
 #pragma once
 
-#include "bench/rearrange_bench.h"
+#include "bench/copies/rearrange_bench.h"
 
 namespace infini::bench {
 

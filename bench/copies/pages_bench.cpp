@@ -1,5 +1,5 @@
 // Measuring paged copies: one call for all pieces, beside a copy of the same bytes.
-#include "bench/pages_bench.h"
+#include "bench/copies/pages_bench.h"
 
 #include <chrono>
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "bench/copy_limit.h"
+#include "bench/copies/copy_limit.h"
 #include "bench/measure.h"
 #include "bench/peers/batch_copies.h"
 #include "ops/rearrange_paged.h"

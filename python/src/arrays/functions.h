@@ -1,8 +1,8 @@
 // The functions on arrays, which the methods of Tensor share.
 #pragma once
 
-#include "convert.h"
 #include "doors/array.h"
+#include "doors/convert.h"
 
 namespace infini::python {
 

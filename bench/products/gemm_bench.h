@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/gemm_limits.h"
-#include "bench/rearrange_bench.h"
+#include "bench/copies/rearrange_bench.h"
+#include "bench/products/gemm_limits.h"
 
 namespace infini::bench {
 
