@@ -17,7 +17,8 @@ const ProductCycles zen4_products = {
     .turned_by_16 = 0.5,
     .turned_halves = 1.2,
     .one_by_one = 2,
-    .direct = {.call = 100, .tile = 40, .panel = 60, .jump = 6, .jumped_bytes = 32 << 10},
+    .direct =
+        {.call = 100, .tile = 40, .panel = 60, .jump = 6, .jumped_bytes = 32 << 10, .again = 1},
     .skinny =
         {.call = 150, .pack_call = 120, .pack = 1.5, .dots = 90, .row = 50, .pieces_share = 0.66},
     .sweep = {.arithmetic_share = 0.92, .call = 4000, .row = 40, .pack = 1.5, .group = 20},

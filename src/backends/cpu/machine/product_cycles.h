@@ -25,6 +25,7 @@ struct ProductCycles {
     double panel;  // that is copied, or whose sums are
     // Of a tile for each k of an A that is not contiguous along k, and larger than that.
     double jump, jumped_bytes;
+    double again;  // of A from memory for one more panel: times the reading of it
   } direct;
   struct {
     double call;             // of a stretch

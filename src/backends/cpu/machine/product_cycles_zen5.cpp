@@ -17,7 +17,8 @@ const ProductCycles zen5_products = {
     .turned_by_16 = 0.39,
     .turned_halves = 0.48,
     .one_by_one = 2,
-    .direct = {.call = 30, .tile = 20, .panel = 52, .jump = 0.7, .jumped_bytes = 32 << 10},
+    .direct =
+        {.call = 30, .tile = 20, .panel = 52, .jump = 0.7, .jumped_bytes = 32 << 10, .again = 2},
     .skinny =
         {.call = 85, .pack_call = 80, .pack = 0.6, .dots = 41, .row = 22, .pieces_share = 0.58},
     .sweep = {.arithmetic_share = 0.95, .call = 210, .row = 6, .pack = 5, .group = 16},

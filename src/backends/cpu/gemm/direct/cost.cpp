@@ -73,11 +73,13 @@ double far_ns(const Way& way, const Machine& facts, double all) {
             : all <= facts.l3_bytes               ? in_cache
                                                   : in_memory);
   };
+  const double again_ns =
+      load_ns(facts, a * (passes - 1), a) * (a > facts.l3_bytes ? facts.products->direct.again : 1);
   // Rows that lie pages apart push each other out of the first cache: each strip of A has them come again.
   const double strips = as_double(ceil_div(plan.m, most_rows(way.shape, 4)));
   const bool crowded = way.streams && plan.b.row_step % page_bytes == 0;
   return (crowded ? (strips - 1) * b / facts.l2_load.all : 0) +
-         lines_ns(a, facts.near_row_ns, facts.far_row_ns) + load_ns(facts, a * (passes - 1), a) +
+         lines_ns(a, facts.near_row_ns, facts.far_row_ns) + again_ns +
          (way.streams ? lines_ns(b, facts.near_piece_ns, facts.far_piece_ns)
                       : load_ns(facts, b, all)) +
          as_double(ceil_div(plan.k, way.depth)) * update_ns(facts, c, all);
