@@ -76,8 +76,8 @@ class Tiles final : public ConvertKernel {
  private:
   void execute(const OperatorRun& run) const override {
     const ConvertedRows rows(schedule_, line_, plan_.conversion, number(run, 0), number(run, 1));
-    tiles_->run(static_cast<char*>(run.operands[0]), static_cast<const char*>(run.operands[1]),
-                rows);
+    tiles_->run_with(static_cast<char*>(run.operands[0]), static_cast<const char*>(run.operands[1]),
+                     rows);
   }
   const char* number(const OperatorRun& run, int k) const {
     return static_cast<const char*>(run.operands[2 + k]) + schedule_.offsets[k];

@@ -68,7 +68,7 @@ class Tiles final : public Kernel, public ReadTiles {
   }
 
   void execute(char* dst, const char* src) const override { run_by(dst, src, nullptr); }
-  void run(char* dst, const char* src, const RowReader& reader) const override {
+  void run_with(char* dst, const char* src, const RowReader& reader) const override {
     run_by(dst, src, &reader);
   }
 

@@ -35,7 +35,7 @@ class ReadTiles {
  public:
   virtual ~ReadTiles() = default;
   // Base pointers in, everything done when it returns. Does not throw.
-  virtual void run(char* dst, const char* src, const RowReader& reader) const = 0;
+  virtual void run_with(char* dst, const char* src, const RowReader& reader) const = 0;
 };
 
 // Of a schedule whose steps and offset in src are src's own, and that is not staged.
