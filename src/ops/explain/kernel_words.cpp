@@ -21,6 +21,7 @@ constexpr Words table[] = {
     {"copy_2d", "the 2-D copy engine"},
     {"core_tiles", "tiles through each core's local memory"},
     {"engine", "copy engines alone, through dense memory"},
+    {"fill", "runs that repeat one element, written as whole vectors"},
     {"flip", "runs that are reversed"},
     {"generic", "an element each thread, any layout"},
     {"nest", "plain loops, in blocks that are short on both sides"},

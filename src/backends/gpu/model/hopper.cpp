@@ -98,6 +98,7 @@ const RearrangeCosts hopper = {
                   .resident_bytes = 5,
                   .of_words = 0.8,
                   .of_vectors = 0.9},
+    .fill = {.vector = 72, .run = 65, .run_loop = 17, .end = 60},
 };
 
 }  // namespace infini::gpu

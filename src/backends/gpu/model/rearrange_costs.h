@@ -41,6 +41,13 @@ struct PlainCosts {
   double sectors_joined;      // of sectors that several warps touch: what the caches join
 };
 
+// `fill`, in instructions of a warp, counted in the machine code, not fitted.
+struct FillCosts {
+  double vector;         // for a vector of each thread,
+  double run, run_loop;  // to list a run for each thread, for each loop that it is in,
+  double end;            // where some threads have the end of a stretch
+};
+
 // One processor that runs tiles (`tile`, `staged`, `words`, `single`, `transpose`).
 struct TileCosts {
   double bus_share;   // of the processor's share of the bus, since not all processors wait at once;
@@ -110,6 +117,7 @@ struct RearrangeCosts {
   PlainCosts plain;
   TileCosts tile;
   TransposeCosts transpose;
+  FillCosts fill;
 };
 
 // H200, driver 580. Tiles: 24,000 tilings of 266 layouts; what is chosen by them takes 3 % longer than the best of some 130

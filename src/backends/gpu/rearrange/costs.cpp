@@ -10,8 +10,6 @@
 namespace infini::gpu {
 namespace {
 
-constexpr double warp = 32;  // threads
-
 double as_double(int64_t x) { return static_cast<double>(x); }
 
 double longer(double memory, double issue, const DeviceModel& device) {

@@ -11,6 +11,8 @@
 
 namespace infini::gpu {
 
+constexpr double warp = 32;  // threads
+
 // Bytes that memory moves; warps' instructions of all warps together.
 double memory_ns(double bytes, const DeviceModel& device);
 double issue_ns(double instructions, const DeviceModel& device);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/gpu/rearrange/costs.h"
+#include "backends/gpu/rearrange/fill/cost.h"
 #include "backends/gpu/rearrange/transpose/cost.h"
 
 namespace infini::gpu {
@@ -57,6 +58,12 @@ Estimate<PlanesSchedule> estimate_planes(const Machine& machine, const Rearrange
       make_planes_schedule(nest_of(machine, plan), machine.limits.least_plane_bytes);
   if (!schedule) return {.why_not = "no 2 to 4 planes of whole vectors"};
   return {schedule, planes_ns(*schedule, plan, machine.model)};
+}
+
+Estimate<FillSchedule> estimate_fill(const Machine& machine, const RearrangePlan& plan, double) {
+  const auto schedule = make_fill_schedule(nest_of(machine, plan));
+  if (!schedule) return {.why_not = "no runs that repeat one unit of up to 8 bytes"};
+  return {schedule, fill_ns(*schedule, plan, machine.model)};
 }
 
 Estimate<ScatterSchedule> estimate_scatter(const Machine& machine, const RearrangePlan& plan,
@@ -151,6 +158,7 @@ const char* cheapest_name(const Machine& machine, const RearrangePlan& plan) {
   ask("copy", estimate_copy);
   ask("rows", estimate_rows);
   ask("planes", estimate_planes);
+  ask("fill", estimate_fill);
   ask("scatter", estimate_scatter);
   ask("generic", estimate_generic);
   ask("transpose", estimate_transpose);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "backends/gpu/model/device_model.h"
+#include "backends/gpu/rearrange/fill/make_schedule.h"
 #include "backends/gpu/rearrange/make_schedules.h"
 #include "backends/gpu/rearrange/planes/make_schedule.h"
 #include "backends/gpu/rearrange/tile/make_schedule.h"
@@ -49,6 +50,7 @@ Estimate<TinySchedule> estimate_tiny(const Machine&, const RearrangePlan&, doubl
 Estimate<CopySchedule> estimate_copy(const Machine&, const RearrangePlan&, double);
 Estimate<RowSchedules> estimate_rows(const Machine&, const RearrangePlan&, double);
 Estimate<PlanesSchedule> estimate_planes(const Machine&, const RearrangePlan&, double);
+Estimate<FillSchedule> estimate_fill(const Machine&, const RearrangePlan&, double);
 Estimate<ScatterSchedule> estimate_scatter(const Machine&, const RearrangePlan&, double);
 Estimate<GenericSchedule> estimate_generic(const Machine&, const RearrangePlan&, double);
 Estimate<TransposeSchedule> estimate_transpose(const Machine&, const RearrangePlan&, double);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/gpu/rearrange/fill/schedule.h"
 #include "backends/gpu/rearrange/generic/schedule.h"
 #include "backends/gpu/rearrange/planes/schedule.h"
 #include "backends/gpu/rearrange/rows/schedule.h"
@@ -30,6 +31,7 @@ class Interpreter {
   void run(const ShiftSchedule& schedule);
   void run(const TransposeSchedule& schedule);
   void run(const PlanesSchedule& schedule);
+  void run(const FillSchedule& schedule);
   void run(const ScatterSchedule& schedule);
   void run(const TinySchedule& schedule);
   void run(const GenericSchedule& schedule);
@@ -80,6 +82,8 @@ class Interpreter {
   void store_transposed(const TransposeSchedule& s, const TransposePlace& place, uint32_t thread);
   void move_interleaved(const PlanesSchedule& s, const PlanesPlace& place, uint32_t at);
   void move_chunk(const PlanesSchedule& s, const PlanesPlace& place, uint32_t chunk);
+  void list_runs(const FillSchedule& s, const FillBlock& block);
+  void store_filling(const FillSchedule& s, int64_t units, int64_t to, const FillVector& v);
   void load_image(const ShiftSchedule& s, const ShiftRow& row, int64_t image, uint32_t vector);
   void store_shifted(const ShiftSchedule& s, const ShiftRow& row, int64_t image, uint32_t vector);
   void move_row_part(const RowSchedule& s, const RowPlace& row, int64_t vector);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backends/gpu/rearrange/fill/kernel.cuh"
+#include "backends/gpu/rearrange/fill/make_schedule.h"
 #include "backends/gpu/rearrange/generic/kernel.cuh"
 #include "backends/gpu/rearrange/make_schedules.h"
 #include "backends/gpu/rearrange/planes/kernel.cuh"
@@ -208,6 +210,15 @@ inline std::unique_ptr<Prepared> prepare(const PlanesSchedule& s, bool early) {
       s, Scheduled<PlanesSchedule>::Launch{
              "planes", s.joins ? planes_kernel<true>(s) : planes_kernel<false>(s), s.blocks,
              plane_threads, s.shared_bytes, vector_bytes, early});
+}
+
+inline constexpr Kernel<FillSchedule> fill_kernels[] = {move_fills<1>, move_fills<2>, move_fills<4>,
+                                                        move_fills<8>};
+
+inline std::unique_ptr<Prepared> prepare(const FillSchedule& s, bool early) {
+  return std::make_unique<Scheduled<FillSchedule>>(
+      s, Scheduled<FillSchedule>::Launch{"fill", for_unit(fill_kernels, s.unit), s.blocks,
+                                         fill_threads, s.shared_bytes, s.unit, early});
 }
 
 inline constexpr Kernel<ScatterSchedule> scatter_kernels[] = {move_scattered<1>, move_scattered<2>,

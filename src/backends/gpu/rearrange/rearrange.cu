@@ -32,7 +32,7 @@ std::unique_ptr<Prepared> prepare(const Machine& machine, const RearrangePlan&,
                                   const TileSchedule& s) {
   return std::make_unique<Tiles>(s, machine.early);
 }
-// Planes, scatter and generic.
+// Planes, fill, scatter and generic.
 template <class Schedule>
 std::unique_ptr<Prepared> prepare(const Machine& machine, const RearrangePlan&, const Schedule& s) {
   return prepare(s, machine.early);
@@ -49,12 +49,12 @@ Bid<Prepared> bid(const Machine& machine, const RearrangePlan& plan, double limi
 
 // Those that are found fast come first: the others stop where they cannot be better.
 constexpr Candidate<Prepared, Machine, RearrangePlan> candidates[] = {
-    {"tiny", bid<estimate_tiny>},           {"copy", bid<estimate_copy>},
-    {"rows", bid<estimate_rows>},           {"planes", bid<estimate_planes>},
-    {"scatter", bid<estimate_scatter>},     {"generic", bid<estimate_generic>},
-    {"transpose", bid<estimate_transpose>}, {"tile", bid<estimate_tiles>},
-    {"staged", bid<estimate_staged>},       {"single", bid<estimate_single>},
-    {"words", bid<estimate_words>},
+    {"tiny", bid<estimate_tiny>},       {"copy", bid<estimate_copy>},
+    {"rows", bid<estimate_rows>},       {"planes", bid<estimate_planes>},
+    {"fill", bid<estimate_fill>},       {"scatter", bid<estimate_scatter>},
+    {"generic", bid<estimate_generic>}, {"transpose", bid<estimate_transpose>},
+    {"tile", bid<estimate_tiles>},      {"staged", bid<estimate_staged>},
+    {"single", bid<estimate_single>},   {"words", bid<estimate_words>},
 };
 
 constexpr BlockLimits limits{tile_bytes, least_tile_bytes, shared_bytes_per_block,

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "backends/gpu/rearrange/fill/make_schedule.h"
 #include "backends/gpu/rearrange/interpreter.h"
 #include "backends/gpu/rearrange/make_schedules.h"
 #include "backends/gpu/rearrange/planes/make_schedule.h"
@@ -59,6 +60,9 @@ std::string judge(const harness::RearrangeProblem& problem, int max_unit, const 
     fault = planes ? run_once(plan, *planes, dst_at, src_at) : "";
     if (!fault.empty()) return "planes: " + fault + "\n" + to_string(*planes);
   }
+  const auto fill = make_fill_schedule(nest);
+  fault = fill ? run_once(plan, *fill, dst_at, src_at) : "";
+  if (!fault.empty()) return "fill: " + fault + "\n" + to_string(*fill);
   const auto scatter = make_scatter_schedule(nest);
   fault = scatter ? run_once(plan, *scatter, dst_at, src_at) : "";
   if (!fault.empty()) return "scatter: " + fault + "\n" + to_string(*scatter);
