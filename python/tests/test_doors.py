@@ -245,3 +245,12 @@ def test_many_types_stay_quick():
     for i in range(300):
         kind = type(f"Kind{i}", (np.ndarray,), {})
         assert infini.contiguous(X.view(kind)).shape == X.shape
+
+
+def test_negative_strides_as_cupy_writes_them():
+    """CuPy 13 divides -12 bytes by 4 as an unsigned number."""
+    as_cupy = type("ndarray", (Producer,), {"__module__": "cupy"})
+    flipped = as_cupy((2, 3), ((2**64 - 12) // 4, 1), offset=12)
+    assert np.array_equal(infini.copy(np.zeros((2, 3), "f4"), flipped), X.reshape(-1)[:6].reshape(2, 3)[::-1])
+    with pytest.raises(ValueError, match="has a stride of"):
+        infini.copy(np.zeros((2, 3), "f4"), Producer((2, 3), ((2**64 - 12) // 4, 1), offset=12))

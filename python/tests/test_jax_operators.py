@@ -115,7 +115,7 @@ def test_eight_byte_elements():
             assert x.dtype == dtype
             np.testing.assert_array_equal(np.asarray(ij.permute(x, 1, 0)), np.asarray(x).T)
         x = jnp.asarray(np.random.default_rng(1).standard_normal((4, 4)))
-        np.testing.assert_allclose(np.asarray(ij.matmul(x, x)), np.asarray(x) @ np.asarray(x), rtol=1e-13)
+        np.testing.assert_allclose(np.asarray(ij.matmul(x, x)), np.asarray(x) @ np.asarray(x), rtol=1e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize("to", ["int8", "uint8", "float16", "bfloat16", "float8_e5m2", "float8_e4m3fn", "bool", "int32"])

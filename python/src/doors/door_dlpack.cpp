@@ -35,10 +35,12 @@ void read_dlpack_tensor(Array& array, const dlpack::Tensor& from, const char* na
   array.device = device_of(from.device, name);
   for (int i = 0; i < array.rank; ++i) array.shape[i] = from.shape[i];
   if (from.strides == nullptr) return set_dense_steps(array);
+  // CuPy divides steps by the size of elements as if they were not negative: the product wraps to what they were.
+  const bool wraps = array.framework->family == Family::cupy;
   for (int i = 0; i < array.rank; ++i) {
     array.steps[i] = 0;  // what a dim of size 1 says means nothing
     if (array.shape[i] > 1 &&
-        __builtin_mul_overflow(from.strides[i], array.itemsize, &array.steps[i]))
+        __builtin_mul_overflow(from.strides[i], array.itemsize, &array.steps[i]) && !wraps)
       fail_value(name, " has a stride of ", from.strides[i], " elements");
   }
 }
