@@ -34,4 +34,19 @@ cublasLtHandle_t lt_handle(const Lt& lt, int device);
 // Throws with cuBLASLt's words.
 void check_lt(const Lt& lt, cublasStatus_t status, const char* what);
 
+// What describes one matmul, column-major: D(n×m) = op(B)·op(A).
+struct Layouts {
+  const Lt* lt;
+  cublasLtMatmulDesc_t desc = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+  explicit Layouts(const Lt& table) : lt(&table) {}
+  Layouts(const Layouts&) = delete;
+  Layouts& operator=(const Layouts&) = delete;
+  ~Layouts() {
+    if (desc) lt->desc_destroy(desc);
+    for (auto layout : {a, b, c})
+      if (layout) lt->layout_destroy(layout);
+  }
+};
+
 }  // namespace infini::nvidia

@@ -72,20 +72,6 @@ uint32_t alignment_of(const BlasMatrix& x, infiniDtype_t dtype) {
   return static_cast<uint32_t>(bits & (~bits + 1));
 }
 
-struct Layouts {  // cuBLASLt's objects, column-major: D(n×m) = op(B)·op(A)
-  const Lt* lt;
-  cublasLtMatmulDesc_t desc = nullptr;
-  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
-  explicit Layouts(const Lt& table) : lt(&table) {}
-  Layouts(const Layouts&) = delete;
-  Layouts& operator=(const Layouts&) = delete;
-  ~Layouts() {
-    if (desc) lt->desc_destroy(desc);
-    for (auto layout : {a, b, c})
-      if (layout) lt->layout_destroy(layout);
-  }
-};
-
 struct Choice {
   bool found = false;
   cublasLtMatmulAlgo_t algo;
@@ -117,7 +103,8 @@ class LtGemm final : public gpu::GpuGemm {
   void make_layouts();
   cublasLtMatrixLayout_t make_layout(const Prepared& x, const OperandShape& shape) const;
   Choice choose(uint32_t most_alignment) const;
-  Choice ask(const std::array<uint32_t, 3>& alignments) const;
+  Choice ask(const std::array<uint32_t, 3>& alignments, int number) const;
+  bool record(Choice& choice) const;
   cublasStatus_t matmul(const Choice& choice, const Addresses& addresses, const void* alpha,
                         const void* beta, gpu::Stream stream) const;
   ChoiceKey key(const std::array<uint32_t, 3>& alignments) const;
@@ -242,15 +229,11 @@ Choice LtGemm::choose(uint32_t most_alignment) const {
     const std::lock_guard lock(*mutex);
     if (const auto place = known->find(problem); place != known->end()) return place->second;
   }
-  Choice choice = ask(alignments);
+  Choice choice = ask(alignments, 0);
   // Where a driver or a library makes trouble of it: INFINI_NVIDIA_RECORD=0 calls the library every time.
   static const bool may_record = environment_flag("INFINI_NVIDIA_RECORD", true);
-  if (choice.found && most_alignment == vector_bytes && may_record)
-    choice.recorded = RecordedCall::record([&](const Addresses& addresses, gpu::Stream stream) {
-      const Call plain{nullptr, nullptr, nullptr, nullptr, 1, 0, stream, 1, 0};
-      return matmul(choice, addresses, alpha_of(plain), beta_of(plain), stream) ==
-             CUBLAS_STATUS_SUCCESS;
-    });
+  if (most_alignment == vector_bytes && may_record)
+    for (int next = 1; choice.found && !record(choice); ++next) choice = ask(alignments, next);
   const std::lock_guard lock(*mutex);
   if (known->size() > 4096) known->clear();
   return known->emplace(problem, choice).first->second;
@@ -281,7 +264,21 @@ ChoiceKey LtGemm::key(const std::array<uint32_t, 3>& alignments) const {
           static_cast<int64_t>(most_workspace_)};
 }
 
-Choice LtGemm::ask(const std::array<uint32_t, 3>& alignments) const {
+// False: the library refuses to run what it has offered itself.
+bool LtGemm::record(Choice& choice) const {
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  choice.recorded = RecordedCall::record([&](const Addresses& addresses, gpu::Stream stream) {
+    const Call plain{nullptr, nullptr, nullptr, nullptr, 1, 0, stream, 1, 0};
+    status = matmul(choice, addresses, alpha_of(plain), beta_of(plain), stream);
+    return status == CUBLAS_STATUS_SUCCESS;
+  });
+  return status != CUBLAS_STATUS_INVALID_VALUE && status != CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+// The answer of that number, the first one being what the library thinks best.
+Choice LtGemm::ask(const std::array<uint32_t, 3>& alignments, int number) const {
+  constexpr int most_answers = 8;
+  if (number >= most_answers) return {};
   cublasLtMatmulPreference_t preference = nullptr;
   check_lt(lt_, lt_.preference_create(&preference), "cannot ask for an algorithm");
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
@@ -294,12 +291,13 @@ Choice LtGemm::ask(const std::array<uint32_t, 3>& alignments) const {
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignments[1]);
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignments[2]);
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignments[2]);
-  cublasLtMatmulHeuristicResult_t result{};
+  cublasLtMatmulHeuristicResult_t results[most_answers]{};
   int count = 0;
   const auto status = lt_.heuristic(handle_, layouts_.desc, layouts_.a, layouts_.b, layouts_.c,
-                                    layouts_.c, preference, 1, &result, &count);
+                                    layouts_.c, preference, number + 1, results, &count);
   lt_.preference_destroy(preference);
-  if (status != CUBLAS_STATUS_SUCCESS || count == 0 || result.state != CUBLAS_STATUS_SUCCESS)
+  const cublasLtMatmulHeuristicResult_t& result = results[number];
+  if (status != CUBLAS_STATUS_SUCCESS || count <= number || result.state != CUBLAS_STATUS_SUCCESS)
     return {};
   return {true, result.algo, result.workspaceSize};
 }
