@@ -56,18 +56,26 @@ void parallel_chunks(int64_t count, int threads, ChunkBody body, const void* con
 
 void Team::finish_task() {
   const int64_t done = progress_.done.fetch_add(1) + 1;
-  if (progress_.awaited.load() != done) return;
+  if (progress_.awaited.load() == done) ring();
+}
+
+void Team::ring() {
   progress_.bell.fetch_add(1);
   wake_sleepers(&progress_.bell);
 }
 
-// Nobody gets beyond this before all tasks of the stages so far are done, so that all who sleep wait for the same number.
+// Nobody gets beyond this before all tasks of the stages so far are done. What is awaited only grows: a member that was away
+// since an earlier stage does not hide what the others sleep for. Who raises it has passed what was awaited before, and
+// wakes those who sleep for that: the thread that finished the last of it may look too late and see the new number.
 void Team::wait() {
   const auto all_done = [&] { return progress_.done.load() >= planned_; };
   if (spin_until(all_done, stage_patience)) return;
   for (;;) {
     const uint32_t rung = progress_.bell.load();
-    progress_.awaited.store(planned_);
+    int64_t before = progress_.awaited.load();
+    while (before < planned_ && !progress_.awaited.compare_exchange_weak(before, planned_)) {
+    }
+    if (before >= 0 && before < planned_) ring();
     if (all_done()) return;
     sleep_on(progress_.bell, rung);
   }

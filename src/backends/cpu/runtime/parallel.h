@@ -72,7 +72,7 @@ class Team {
   struct Progress {
     alignas(64) std::atomic<int64_t> claimed{0};
     alignas(64) std::atomic<int64_t> done{0};
-    std::atomic<int64_t> awaited{-1};  // sleepers wait for so many to be done
+    std::atomic<int64_t> awaited{-1};  // sleepers wait for so many to be done, or for less
     std::atomic<uint32_t> bell{0};
   };
   Team(int rank, int threads, Progress& progress)
@@ -102,6 +102,7 @@ class Team {
     return task;
   }
   void finish_task();
+  void ring();
 
   int rank_, threads_;
   Progress& progress_;

@@ -177,6 +177,23 @@ TEST_F(Pool, TeamsSeeTheStagesBefore) {
   expect_stages_work(4, 300);  // long enough to fall asleep
 }
 
+// More members than processors, and stages of which some outlast the patience of those who wait: members are taken off
+// their processors at any place, also between asking what is done and falling asleep.
+TEST_F(Pool, NoMemberSleepsThroughTheLastStage) {
+  set_thread_count(8);
+  for (int run = 0; run < 60; ++run)
+    parallel_team(8, [&](Team& team) {
+      auto random = static_cast<unsigned>(run * 7919 + team.rank());
+      for (int stage = 0; stage < 60; ++stage) {
+        team.share(1 + stage % 3, [&](int64_t) {
+          random = random * 1664525u + 1013904223u;
+          if (random >> 29 == 0) std::this_thread::sleep_for(std::chrono::microseconds(150));
+        });
+        team.wait();
+      }
+    });
+}
+
 TEST_F(Pool, StagesOfATeamMayBeEmpty) {
   std::atomic<int> done{0};
   parallel_team(4, [&](Team& team) {
