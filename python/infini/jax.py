@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import warnings
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Callable
 
 import jax
@@ -246,14 +246,56 @@ ad.primitive_transposes[_convert] = _convert_transposed
 batching.primitive_batchers[_convert] = lambda arrays, dims, **params: (_convert.bind(*arrays, **params), dims[0])
 
 
-# --- what is called ---
+# --- what is called: traced as it is; on arrays as one compiled program for each way of calling, which JAX starts faster than it
+# runs a primitive by itself ---
+
+_array_types: set[type] = set()
+
+
+def _are_arrays(*given: Any) -> bool:
+    """JAX's arrays, with elements: none is traced."""
+    for x in given:
+        if type(x) not in _array_types:
+            if not isinstance(x, jax.Array) or isinstance(x, jax.core.Tracer):
+                return False
+            _array_types.add(type(x))
+    return True
+
+
+@lru_cache(maxsize=4096)
+def _program(function: Callable[..., Any], *settings: Any) -> Callable[..., Any]:
+    return jax.jit(lambda *arrays: function(*arrays, *settings))
+
+
+def _rearranged(x: Any, pattern: str, sizes: tuple[tuple[str, int], ...]) -> Any:
+    shape, loops = _core._pattern_loops(pattern, x.shape, dict(sizes))
+    return _copy.bind(x, loops=loops, shape=shape)
+
+
+def _permuted(x: Any, order: tuple[int, ...]) -> Any:
+    names = [f"d{i}" for i in range(len(order))]
+    return _rearranged(x, " ".join(names) + " -> " + " ".join(names[d] for d in order), ())
+
+
+def _multiplied(a: Any, b: Any) -> Any:
+    if not a.ndim or not b.ndim:
+        raise ValueError("matmul needs at least 1 dim on both sides")
+    made = _matmul.bind(a if a.ndim > 1 else a[None], b if b.ndim > 1 else b[:, None], transposed=(0, 0))
+    if a.ndim == 1:
+        made = made.reshape(*made.shape[:-2], made.shape[-1])
+    return made if b.ndim > 1 else made.reshape(made.shape[:-1])
+
+
+def _converted(x: Any, dtype: Any, scale: float, shift: float, saturate: bool) -> Any:
+    if not jnp.issubdtype(dtype, jnp.floating):
+        x = jax.lax.stop_gradient(x)
+    return _convert.bind(x, dtype=dtype, scale=scale, shift=shift, saturate=saturate)
 
 
 def rearrange(x: Any, pattern: str, **sizes: int) -> Any:
     """x's elements as the pattern orders them, in one copy. The gradient is the inverse copy, summed over what was repeated."""
-    x = jnp.asarray(x)
-    shape, loops = _core._pattern_loops(pattern, x.shape, sizes)
-    return _copy.bind(x, loops=loops, shape=shape)
+    named = tuple(sizes.items())
+    return _program(_rearranged, pattern, named)(x) if _are_arrays(x) else _rearranged(jnp.asarray(x), pattern, named)
 
 
 repeat = rearrange
@@ -261,9 +303,8 @@ repeat = rearrange
 
 def permute(x: Any, *dims: Any) -> Any:
     """A copy of x with its dims in this order."""
-    order = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
-    names = [f"d{i}" for i in range(len(order))]
-    return rearrange(x, " ".join(names) + " -> " + " ".join(names[d] for d in order))
+    order = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
+    return _program(_permuted, order)(x) if _are_arrays(x) else _permuted(jnp.asarray(x), order)
 
 
 def contiguous(x: Any) -> Any:
@@ -273,19 +314,11 @@ def contiguous(x: Any) -> Any:
 
 def matmul(a: Any, b: Any) -> Any:
     """The product of matrices, batches and vectors, as jnp.matmul; f16, bf16, f32 and f64."""
-    a, b = jnp.asarray(a), jnp.asarray(b)
-    if not a.ndim or not b.ndim:
-        raise ValueError("matmul needs at least 1 dim on both sides")
-    made = _matmul.bind(a if a.ndim > 1 else a[None], b if b.ndim > 1 else b[:, None], transposed=(0, 0))
-    if a.ndim == 1:
-        made = made.reshape(*made.shape[:-2], made.shape[-1])
-    return made if b.ndim > 1 else made.reshape(made.shape[:-1])
+    return _program(_multiplied)(a, b) if _are_arrays(a, b) else _multiplied(jnp.asarray(a), jnp.asarray(b))
 
 
 def convert(x: Any, dtype: Any, *, scale: float = 1.0, shift: float = 0.0, saturate: bool = False) -> Any:
     """round(scale*x + shift) with elements of another type."""
     dtype = jax.dtypes.canonicalize_dtype(dtype)
-    x = jnp.asarray(x)
-    if not jnp.issubdtype(dtype, jnp.floating):
-        x = jax.lax.stop_gradient(x)
-    return _convert.bind(x, dtype=dtype, scale=float(scale), shift=float(shift), saturate=bool(saturate))
+    settings = (dtype, float(scale), float(shift), bool(saturate))
+    return _program(_converted, *settings)(x) if _are_arrays(x) else _converted(jnp.asarray(x), *settings)

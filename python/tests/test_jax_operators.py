@@ -1,4 +1,5 @@
 """infini.jax: inside jit, vmap and grad, as custom calls and as host callbacks."""
+import math
 import os
 import subprocess
 import sys
@@ -199,3 +200,24 @@ print(np.asarray(jax.grad(lambda x: f(x).sum())(x)).shape)
 def test_without_custom_calls_they_are_callbacks():
     made = subprocess.run([sys.executable, "-c", CALLBACKS], capture_output=True, text=True, env=os.environ | {"JAX_PLATFORMS": "cpu"})
     assert made.returncode == 0 and made.stdout == "(2, 3, 4)\n", made.stderr
+
+
+def test_calls_outside_of_jit():
+    """One compiled program serves any shape and type, arrays and what becomes one; errors are those of traced calls."""
+    for shape, dtype in (((2, 3), "float32"), ((3, 2), "float16"), ((2, 3), "int8"), ((4, 5), "float32")):
+        x = np.arange(math.prod(shape)).reshape(shape).astype(dtype)
+        for given in (x, jnp.asarray(x)):
+            np.testing.assert_array_equal(np.asarray(ij.permute(given, 1, 0)), x.T)
+            np.testing.assert_array_equal(np.asarray(ij.permute(given, [1, 0])), x.T)
+            np.testing.assert_array_equal(np.asarray(ij.rearrange(given, "a b -> b a")), x.T)
+            np.testing.assert_array_equal(np.asarray(ij.convert(given, "float32", scale=2)), x.astype("f4") * 2)
+    for given in (np.zeros((2, 3), "f4"), jnp.zeros((2, 3))):
+        for wrong in ("a b -> b c", "a (b c) -> a"):
+            with pytest.raises(ValueError):
+                ij.rearrange(given, wrong)
+        with pytest.raises(ValueError):
+            ij.permute(given, 0, 0)
+        with pytest.raises(ValueError):
+            ij.matmul(given, given)
+        with pytest.raises(ValueError):
+            ij.matmul(given, jnp.float32(1))
