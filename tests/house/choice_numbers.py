@@ -16,7 +16,7 @@ import sys
 BACKENDS = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "backends"
 # Where costs are, and how many numbers they have at most.
 COSTS = {
-    "CPU rearrange": (["cpu/rearrange/**/cost*.cpp", "cpu/rearrange/policy.cpp", "cpu/rearrange/pins.cpp"], 6),
+    "CPU rearrange": (["cpu/rearrange/**/cost*.cpp", "cpu/rearrange/policy.cpp", "cpu/rearrange/pins.cpp"], 5),
     "CPU gemm": (["cpu/gemm/**/cost*.cpp", "cpu/gemm/costs.h"], 1),
     "GPU rearrange": (["gpu/rearrange/**/cost*.cpp", "gpu/rearrange/estimates.cpp"], 0),
     "NVIDIA gemm": (["nvidia/gemm/estimates.cpp", "nvidia/gemm/*/make_schedule.cpp"], 32),
@@ -43,7 +43,8 @@ def texts(patterns):
         if not paths:
             sys.exit(f"no file is called {pattern} any more: where are these costs now?")
         for path in paths:
-            yield path.relative_to(BACKENDS), re.sub(r"//[^\n]*", "", path.read_text())
+            # Without what is said for people: comments, and the problems in pins.
+            yield path.relative_to(BACKENDS), re.sub(r'//[^\n]*|"[^"\n]*"', "", path.read_text())
 
 
 def in_rules(patterns):
