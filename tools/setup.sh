@@ -48,7 +48,7 @@ elsewhere() {
 # need PACKAGE...: installs those whose purpose is not served yet; does nothing (and needs no network) else. Where there is
 # no apt-get it says what is missing, and fails.
 need() { look_for must "$@"; }
-# want PACKAGE...: the same, but where there is no apt-get we do without.
+# want PACKAGE...: the same, but where they cannot be installed we do without.
 want() { look_for may "$@"; }
 
 look_for() {
@@ -65,14 +65,23 @@ look_for() {
     for package in "${missing[@]}"; do elsewhere "$package"; done
     return 1
   fi
-  local as_root=()
+  install_packages "${missing[@]}" && return 0
+  echo "Somebody who may do so would type: apt-get update && apt-get install --no-install-recommends ${missing[*]}"
+  [ "$how" = may ] && echo "Going on without them; what needs them is left out"
+}
+
+# install_packages PACKAGE...: from Debian, as root or through sudo; what apt-get says is shown if it fails.
+install_packages() {
+  local as_root=() log=build/packages.log
   if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || { echo "These packages are missing and there is neither root nor sudo: ${missing[*]}"; return 1; }
+    command -v sudo >/dev/null || { echo "These packages are missing and there is neither root nor sudo: $*"; return 1; }
     as_root=(sudo)
   fi
-  say "Installing from Debian's packages: ${missing[*]}"
-  "${as_root[@]}" apt-get update -qq &&
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  say "Installing from Debian's packages: $*"
+  mkdir -p build
+  "${as_root[@]}" apt-get update -qq >$log 2>&1 &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >>$log 2>&1 ||
+    { tail -n 20 $log; return 1; }
 }
 
 # python_environment FOLDER: what the Python package is built and tested with, from PyPI. Where that is out of reach everything

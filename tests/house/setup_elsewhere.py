@@ -1,4 +1,5 @@
-"""tools/setup.sh on a system that is not Debian: it looks for programs, says what to install, and goes on without extras.
+"""tools/setup.sh where it cannot install: it looks for programs, says what to install, and goes on without extras. So on a
+system that is not Debian, and on Debian for somebody whom sudo refuses.
 
 The system is a PATH with links to the programs that it has."""
 import os
@@ -33,6 +34,23 @@ def old_cmake(folder):
     (folder / "cmake").chmod(0o755)
 
 
+def refused(top, folder):
+    """Debian, and a user without rights."""
+    for name, body in (("apt-get", "echo Permission denied >&2; exit 100"), ("sudo", 'echo a password is required >&2; exit 1'),
+                       ("id", "echo 1000")):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+        (folder / name).chmod(0o755)
+    path = system(folder, BASE + ["mkdir", "tail"])
+    result = run(top, path, f"cd {folder}; need g++ cmake; echo ended with $?")
+    said = result.stdout
+    if any(text not in said for text in ("password is required", "apt-get install --no-install-recommends g++ cmake", "ended with 1")):
+        yield f"sudo refuses: {result}"
+    result = run(top, path, f"cd {folder}; want qemu-user && echo goes on")
+    if "install --no-install-recommends qemu-user" not in result.stdout or "goes on" not in result.stdout:
+        yield f"sudo refuses an extra: {result}"
+
+
 def mismatches(top, root):
     bare, full, old = (pathlib.Path(root) / name for name in ("bare", "full", "old"))
     for folder in (bare, full, old):
@@ -53,6 +71,9 @@ def mismatches(top, root):
     result = run(top, there, "want clang-format-14 qemu-user && echo goes on")
     if result.returncode != 0 or "clang-format-14 qemu-user" not in result.stdout or "goes on" not in result.stdout:
         yield f"extras: {result}"
+    debian = pathlib.Path(root) / "debian"
+    debian.mkdir()
+    yield from refused(top, debian)
 
 
 def main(top):
