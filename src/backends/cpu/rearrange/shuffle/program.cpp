@@ -34,15 +34,15 @@ std::vector<int64_t> sources_of(const ShuffleTask& task) {
 
 // The sources of some bytes, those that follow each other together: of each of a few streams that take turns, too, so that
 // there is little to be sorted.
-std::vector<Interval> intervals_of(std::span<const int64_t> from) {
+void find_intervals(std::span<const int64_t> from, std::vector<Interval>& found) {
   constexpr size_t streams = 8;
-  std::vector<Interval> found;
-  found.reserve(from.size());
-  size_t turn = 0, misses = 0;  // the interval that the byte before went to; new ones in a row
+  found.clear();
+  // The interval that the byte before went to: this one goes there, too, or to the next one, mostly. New ones in a row.
+  size_t turn = 0, misses = 0;
   for (const int64_t at : from) {
     if (at == nowhere) continue;
     const auto takes = [&](size_t i) { return found[i].begin <= at && at <= found[i].end; };
-    if (found.empty() || !takes(turn)) {
+    if (found.empty() || (!takes(turn) && (++turn == found.size() || !takes(turn)))) {
       turn = found.size() - (misses > streams ? 0 : std::min(found.size(), streams));
       while (turn < found.size() && !takes(turn)) ++turn;
       misses = turn == found.size() ? misses + 1 : 0;
@@ -50,15 +50,14 @@ std::vector<Interval> intervals_of(std::span<const int64_t> from) {
     }
     found[turn].end = std::max(found[turn].end, at + 1);
   }
-  return found;
 }
 
-// As few windows as hold all of the intervals. Those that would hold them also if they began with a line of src do,
-// if src and its rows do: few loads are then split between two lines, of which one may not be needed.
-Windows cover(std::vector<Interval> needed, int64_t width) {
+// As few windows as hold all of the intervals, which it sorts. Those that would hold them also if they began with a line of
+// src do, if src and its rows do: few loads are then split between two lines, of which one may not be needed.
+void cover(std::vector<Interval>& needed, int64_t width, Windows& windows) {
   std::sort(needed.begin(), needed.end(),
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-  Windows windows;
+  windows.clear();
   int64_t last = 0;  // the byte behind the ones that are needed of the last window
   const auto align = [&] {
     const int64_t down = windows.back() - ((windows.back() % width) + width) % width;
@@ -77,7 +76,6 @@ Windows cover(std::vector<Interval> needed, int64_t width) {
       last = std::max(last, part.begin);
     }
   align();
-  return windows;
 }
 
 size_t window_of(const Windows& windows, int64_t byte) {
@@ -86,35 +84,38 @@ size_t window_of(const Windows& windows, int64_t byte) {
 }
 
 // Which of the windows the intervals need.
-std::vector<size_t> used(const Windows& windows, const std::vector<Interval>& needed) {
-  std::vector<size_t> found;
+void find_used(const Windows& windows, const std::vector<Interval>& needed,
+               std::vector<size_t>& found) {
+  found.clear();
   for (const Interval& part : needed)
     for (size_t i = window_of(windows, part.begin); i <= window_of(windows, part.end - 1); ++i)
       found.push_back(i);
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
 }
 
-std::vector<size_t> all_of(const Windows& windows) {
-  std::vector<size_t> all(windows.size());
-  std::iota(all.begin(), all.end(), size_t{0});
-  return all;
-}
-
-// Calls body(vector, windows that hold it, those that it uses) until that is false.
+// Calls body(vector, windows that hold it, those that it uses) until that is false. All of them in the same memory.
 template <class Body>
 void for_vectors(const std::vector<int64_t>& from, int width, bool shared, Body body) {
   const std::span<const int64_t> all(from);
-  const Windows common = shared ? cover(intervals_of(all), width) : Windows();
+  std::vector<Interval> needed;
+  Windows windows;
+  std::vector<size_t> picked;
+  if (shared) {
+    find_intervals(all, needed);
+    cover(needed, width, windows);
+  }
   const auto step = static_cast<size_t>(width);
   for (size_t at = 0; at < all.size(); at += step) {
-    const auto needed = intervals_of(all.subspan(at, std::min(step, all.size() - at)));
-    const Windows own = shared ? Windows() : cover(needed, width);
-    const Windows& windows = shared ? common : own;
-    if (!body(static_cast<int64_t>(at / step), windows,
-              shared ? used(common, needed) : all_of(own)))
-      return;
+    find_intervals(all.subspan(at, std::min(step, all.size() - at)), needed);
+    if (shared) {
+      find_used(windows, needed, picked);
+    } else {
+      cover(needed, width, windows);
+      picked.resize(windows.size());
+      std::iota(picked.begin(), picked.end(), size_t{0});
+    }
+    if (!body(static_cast<int64_t>(at / step), windows, picked)) return;
   }
 }
 

@@ -52,6 +52,7 @@ ShuffleTask task_of(const RearrangePlan& plan, const View& view) {
   ShuffleTask task{view.blocks, view.block_bytes, view.block_step, plan.atom_bytes, {}};
   const std::vector<Loop> inside = loops_inside(plan, view.level);
   const int64_t atoms = view.block_bytes / plan.atom_bytes;
+  task.offsets.reserve(static_cast<size_t>(view.blocks * atoms));
   for (int64_t block = 0; block < view.blocks; ++block) {
     NestCursor cursor(inside, 0);
     for (int64_t i = 0; i < atoms; ++i, cursor.advance())
