@@ -194,6 +194,7 @@ Planned planned(const Gemm& op) {
 Planned planned(const Operator& op) {
   Planned planned;
   const OperatorPlan& plan = op.plan();
+  const Operator again(op.device(), plan, {nullptr, &planned.bids});
   planned.picture = picture_of(plan);
   take_choice(op, planned);
   int64_t read = 0;

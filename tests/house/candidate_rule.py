@@ -7,7 +7,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Rooms of candidates, and folders in them that all share.
 ROOMS = {"src/backends/cpu/gemm": {"simd", "choices"}, "src/backends/cpu/rearrange": {"panels", "choices"},
-         "src/backends/cpu/convert": set(),
+         "src/backends/cpu/convert": {"choices"},
          "src/backends/gpu/rearrange": {"choices"}, "src/backends/nvidia/gemm": {"choices"}}
 # Types that live in one candidate's folder and are another's, too: (who includes, whose). May only get shorter.
 SHARED = {"src/backends/gpu/rearrange": {("transpose", "tile")},

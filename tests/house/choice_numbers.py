@@ -17,6 +17,7 @@ BACKENDS = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "back
 # Where costs are, and how many numbers they have at most.
 COSTS = {
     "CPU rearrange": (["cpu/rearrange/**/cost*.cpp", "cpu/rearrange/policy.cpp", "cpu/rearrange/pins.cpp"], 5),
+    "CPU convert": (["cpu/convert/**/cost*.cpp", "cpu/convert/move.cpp"], 0),
     "CPU gemm": (["cpu/gemm/**/cost*.cpp", "cpu/gemm/costs.h"], 1),
     "GPU rearrange": (["gpu/rearrange/**/cost*.cpp", "gpu/rearrange/estimates.cpp"], 0),
     "NVIDIA gemm": (["nvidia/gemm/estimates.cpp", "nvidia/gemm/*/make_schedule.cpp"], 32),

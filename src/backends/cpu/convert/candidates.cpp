@@ -1,5 +1,8 @@
 // Convert on the CPU: the list of candidates. Each bids by its own schedule and cost.
 #include "backends/cpu/rearrange/candidates.h"
+
+#include <limits>
+
 #include "backends/cpu/backend.h"
 #include "backends/cpu/convert/blocks/schedule.h"
 #include "backends/cpu/convert/convert.h"
@@ -15,7 +18,7 @@ using Offered = Bid<OperatorKernel>;
 // The device is only passed on to the rearrangements that some are made of.
 struct Maker {
   Setting setting;
-  infini::Device& device;
+  infini::Device* device;
 };
 
 template <class Schedule>
@@ -55,7 +58,7 @@ Offered bid_blocks(const Maker& maker, const OperatorPlan& plan, double limit) {
   if (nanoseconds >= limit) return at_least<OperatorKernel>(nanoseconds);
   return would_take<OperatorKernel>(
       nanoseconds, [&maker, &plan, kept = std::move(schedule)]() mutable {
-        return make_block_converter(std::move(kept), plan, maker.setting.policy, maker.device);
+        return make_block_converter(std::move(kept), plan, maker.setting.policy, *maker.device);
       });
 }
 
@@ -64,9 +67,22 @@ constexpr Candidate<OperatorKernel, Maker, OperatorPlan> candidates[] = {
 
 }  // namespace
 
+const char* cheapest_convert_name(const Setting& setting, const OperatorPlan& plan) {
+  const Maker maker{setting, nullptr};
+  const char* best = "";
+  double limit = std::numeric_limits<double>::infinity();
+  for (const auto& candidate : candidates) {
+    const Offered bid = candidate.bid(maker, plan, limit);
+    if (bid.offer == nullptr || bid.nanoseconds >= limit) continue;
+    limit = bid.nanoseconds;
+    best = candidate.name;
+  }
+  return best;
+}
+
 std::unique_ptr<OperatorKernel> make_convert(infini::Device& device, const OperatorPlan& plan,
                                              const Choice& choice) {
-  const Maker maker{current_setting(), device};
+  const Maker maker{current_setting(), &device};
   return cheapest(candidates, maker, plan, choice, {"INFINI_CPU_CONVERT"});
 }
 
