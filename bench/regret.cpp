@@ -9,12 +9,14 @@
 
 #include "base/error.h"
 #include "bench/copies/beside_copies.h"
+#include "bench/copies/operator_bench.h"
 #include "bench/measure.h"
 #include "harness/gemm/gemm_problem.h"
 #include "harness/json.h"
 #include "harness/operators/operators.h"
 #include "harness/rearrange/problem.h"
 #include "ops/gemm.h"
+#include "ops/operator.h"
 #include "ops/rearrange.h"
 #include "runtime/current_device.h"
 
@@ -104,6 +106,29 @@ Problem prepare_gemm(const std::string& text) {
   return problem;
 }
 
+Problem prepare_operator(const std::string& text) {
+  const auto parsed = harness::parse_operator(text);
+  Device& device = current_device();
+  std::vector<BidLine> lines;
+  const OperatorPlan plan = harness::make_plan(parsed);
+  const Operator chosen(device, plan, {nullptr, &lines});
+  require(chosen.kernel() != nullptr, INFINI_STATUS_BAD_PARAM, text, ": nothing to measure");
+  require(!lines.empty(), INFINI_STATUS_BAD_PARAM, facts_of(plan.function).name,
+          " has one kernel on this device: there is no choice to regret");
+  Problem problem{chosen.kernel()->candidate(), {}, {}};
+  problem.settle = settling_seconds(device, harness::compulsory_bytes(parsed));
+  OperatorRun run;
+  for (int i = 0; i < facts_of(plan.function).operands; ++i) {
+    const std::shared_ptr<Memory> memory = make_operand(device, parsed, i);
+    run.operands[i] = memory->get() - byte_range(parsed.operands[i]).begin;
+    problem.keeps.push_back(memory);
+  }
+  collect<Operator>(
+      problem, lines, [&](const Choice& choice) { return Operator(device, plan, choice); },
+      [=](const Operator& op) { return [=, &op] { op.run(run, 0); }; });
+  return problem;
+}
+
 // Those that are much slower than the fastest are measured once and not again.
 void measure_all(RegretRow& row, Problem& problem, double seconds) {
   Device& device = current_device();
@@ -143,9 +168,9 @@ const RegretRow::Bidder& RegretRow::of_chosen() const {
 
 RegretRow measure_regret(const std::string& text, const Options& options) {
   const std::string& name = harness::operator_of(text).name;
-  require(name == "gemm" || name == "rearrange", INFINI_STATUS_BAD_PARAM, name,
-          " has one kernel on every device: there is no choice to regret");
-  Problem problem = name == "gemm" ? prepare_gemm(text) : prepare_rearrange(text);
+  Problem problem = name == "gemm"        ? prepare_gemm(text)
+                    : name == "rearrange" ? prepare_rearrange(text)
+                                          : prepare_operator(text);
   RegretRow row{.problem = text, .chosen = problem.chosen};
   require(!problem.runnables.empty(), INFINI_STATUS_BAD_PARAM, text,
           ": this device does not say what its candidates bid");

@@ -20,7 +20,23 @@ namespace {
 
 constexpr int64_t verify_limit = 4 << 20, pattern_elements = 1 << 18;  // elements
 
-// Device memory of one operand with numbers in it: as many as make a pattern, over and over.
+// Bytes of whole lines that an elementwise operator touches.
+double line_traffic(const OperatorPlan& plan, int operands, int64_t line) {
+  double bytes = 0;
+  for (int k = 0; k < operands; ++k) {
+    RearrangePlan elements;
+    elements.atom_bytes = dtype_bytes(plan.dtypes[k]);
+    for (int i = 0; i < plan.depth; ++i)
+      elements.loops[elements.depth++] = {plan.loops[i].extent, 0, plan.loops[i].steps[k]};
+    if (plan.length > 1) elements.loops[elements.depth++] = {plan.length, 0, plan.row_steps[k]};
+    bytes += source_traffic(elements, line);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+// As many numbers as make a pattern, over and over.
 std::unique_ptr<Memory> make_operand(Device& device, const harness::OperatorProblem& problem,
                                      int operand) {
   const Layout& layout = problem.operands[operand];
@@ -38,22 +54,6 @@ std::unique_ptr<Memory> make_operand(Device& device, const harness::OperatorProb
                 INFINIRT_MEMCPY_H2D);
   return memory;
 }
-
-// Bytes of whole lines that an elementwise operator touches.
-double line_traffic(const OperatorPlan& plan, int operands, int64_t line) {
-  double bytes = 0;
-  for (int k = 0; k < operands; ++k) {
-    RearrangePlan elements;
-    elements.atom_bytes = dtype_bytes(plan.dtypes[k]);
-    for (int i = 0; i < plan.depth; ++i)
-      elements.loops[elements.depth++] = {plan.loops[i].extent, 0, plan.loops[i].steps[k]};
-    if (plan.length > 1) elements.loops[elements.depth++] = {plan.length, 0, plan.row_steps[k]};
-    bytes += source_traffic(elements, line);
-  }
-  return bytes;
-}
-
-}  // namespace
 
 Row measure_operator(const std::string& name, const std::string& text, const Options& options) {
   const auto problem = harness::parse_operator(text);

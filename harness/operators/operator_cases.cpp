@@ -157,6 +157,23 @@ OperatorProblem random_operator_problem(Random& random, Function function, int64
   return p;
 }
 
+OperatorProblem random_dense_convert(Random& random, int64_t bytes) {
+  infiniDtype_t dtypes[2];
+  do
+    for (infiniDtype_t& dtype : dtypes) dtype = converted[random.between(0, 11)];
+  while (dtypes[0] == dtypes[1]);
+  const RearrangeProblem moved = random_dense_problem(
+      random, dtypes[0], bytes / (dtype_bytes(dtypes[0]) + dtype_bytes(dtypes[1])));
+  const Layout &y = moved.dst, &x = moved.src;
+  const Shape shape(y.shape, y.shape + y.rank);
+  OperatorProblem p = usual_problem(Function::convert, dtypes[0], shape);
+  p.operands[1] = make_layout(dtypes[1], shape.size(), shape.data(), x.strides);
+  p.conversion.saturates = random.one_in(2);
+  if (random.one_in(4)) p.conversion.scale = 0.375;
+  if (random.one_in(4)) set_along(p, static_cast<int>(random.between(0, y.rank - 1)));
+  return p;
+}
+
 std::vector<std::string> curated_operator_cases(Function function) {
   const std::string name = facts_of(function).name;
   std::vector<std::string> all;

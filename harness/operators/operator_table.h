@@ -29,6 +29,9 @@ bool may_be_drawn(const OperatorProblem& problem, const std::vector<double>& log
 double random_value(Random& random, const OperatorProblem& problem, int operand);
 // A valid problem: every dtype, gaps, permutations, reversals, repeats, in place. About `most` elements at most.
 OperatorProblem random_operator_problem(Random& random, Function function, int64_t most = 3000);
+// A conversion as programs have them, to be measured: of layouts as random_dense_problem has them, between any two formats.
+// So many bytes are read and written together.
+OperatorProblem random_dense_convert(Random& random, int64_t bytes);
 // Shapes and strides that have broken implementations before, and those that models have.
 std::vector<std::string> curated_operator_cases(Function function);
 

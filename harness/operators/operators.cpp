@@ -63,6 +63,8 @@ OperatorRow gemm_row() {
 
 // Dense problems of about so many bytes, of the shapes that models have.
 std::string measured_problem(Function function, Random& random, int64_t megabytes) {
+  if (function == Function::convert)
+    return to_text(random_dense_convert(random, 2 * megabytes * 1'000'000));
   const auto dtype = random.one_in(3) ? INFINI_DTYPE_F32 : INFINI_DTYPE_BF16;
   const int64_t elements = std::max<int64_t>(4096, megabytes * 1'000'000 / 8);
   auto length = static_cast<size_t>(int64_t{1} << random.between(7, 13));

@@ -130,7 +130,11 @@ RearrangeProblem random_dense_problem(Random& random, int64_t bytes) {
   static constexpr infiniDtype_t types[] = {INFINI_DTYPE_U8, INFINI_DTYPE_F16, INFINI_DTYPE_F32,
                                             INFINI_DTYPE_F64};
   const infiniDtype_t dtype = types[random.between(0, 3)];
-  auto shape = wide_shape(random, bytes / dtype_bytes(dtype));
+  return random_dense_problem(random, dtype, bytes / dtype_bytes(dtype));
+}
+
+RearrangeProblem random_dense_problem(Random& random, infiniDtype_t dtype, int64_t elements) {
+  auto shape = wide_shape(random, elements);
   std::erase(shape, size_t{1});
   const auto src = source_strides(random, shape);
   return {.dst = make_layout(dtype, shape.size(), shape.data(), nullptr),

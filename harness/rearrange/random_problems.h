@@ -34,5 +34,6 @@ RearrangeProblem random_problem(Random& random, const RandomShape& limits = {});
 // As programs have them, to be measured: about so many bytes of a dense result, from a source that is permuted,
 // and now and then padded, flipped or repeated along a dim. Elements of 1, 2, 4 or 8 bytes.
 RearrangeProblem random_dense_problem(Random& random, int64_t bytes);
+RearrangeProblem random_dense_problem(Random& random, infiniDtype_t dtype, int64_t elements);
 
 }  // namespace infini::harness
