@@ -127,8 +127,26 @@ std::vector<std::string> words_of(const Arguments& arguments, size_t least, size
                                   const char* expected) {
   std::vector<std::string> words = arguments.rest();
   require(words.size() >= least && words.size() <= most, INFINI_STATUS_BAD_PARAM, "expected ",
-          expected, "; got ", words.size(), " words");
+          expected, "; got ", words.size(), words.size() == 1 ? " word" : " words");
   return words;
+}
+
+std::string printable(const std::string& text, bool lines) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool c1 = c == 0xc2 && i + 1 < text.size() &&  // U+0080 to U+009F
+                    static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if ((c >= ' ' && c != 0x7f && !c1) || (lines && c == '\n')) {
+      result += text[i];
+      continue;
+    }
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\x%02x",
+                  c1 ? static_cast<unsigned char>(text[++i]) : c);
+    result += escaped;
+  }
+  return result;
 }
 
 void Arguments::require_none() const {

@@ -48,6 +48,9 @@ class Arguments {
 std::vector<std::string> words_of(const Arguments& arguments, size_t least, size_t most,
                                   const char* expected);
 
+// What files and arguments say, for a terminal: what it would obey is told as \x1b. `lines`: but for the ends of lines.
+std::string printable(const std::string& text, bool lines = false);
+
 // Throws the last error of the C API when status is not SUCCESS.
 void require_success(infiniStatus_t status);
 

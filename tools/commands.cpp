@@ -164,7 +164,7 @@ OUT is a .npy (of one tensor) or .safetensors file; it appears when it is whole.
     {"slice", run_slice, "parts of the tensors of a file",
      R"(infini slice IN OUT "RANGES"
 
-Ranges as Python writes them, one for each dim: first:end:step.
+Ranges as Python writes them, one for each dim: first:end:step, or ... for many.
   infini slice a.npy b.npy "0:100, ::2, ::-1"
 )",
      file_options},
@@ -180,7 +180,9 @@ not meant are in every file.
     {"unshard", run_unshard, "one file of the shards of all ranks",
      R"(infini unshard SHARD... OUT --dim D
 
-  infini unshard out-rank-[0-7]-of-8.safetensors model.safetensors --dim 1
+Shards named as `infini shard` does are taken by rank, and all have to be there;
+others in the given order.
+  infini unshard out-rank-*-of-8.safetensors model.safetensors --dim 1
 )",
      unshard_options}};
 

@@ -53,8 +53,8 @@ int dispatch(const std::vector<std::string>& words) {
   if (const Command* command = find_command(words[0])) return run(*command, rest);
   std::vector<std::string> known = {"help", "--help", "--version"};
   for (const Command& command : commands()) known.emplace_back(command.name);
-  std::fprintf(stderr, "infini: \"%s\" is not a command%s; see `infini help`\n", words[0].c_str(),
-               harness::did_you_mean(words[0], known).c_str());
+  std::fprintf(stderr, "infini: \"%s\" is not a command%s; see `infini help`\n",
+               printable(words[0]).c_str(), harness::did_you_mean(words[0], known).c_str());
   return 2;
 }
 
@@ -70,7 +70,7 @@ int dispatch_or_say_why_not(int count, char** values) {
     return dispatch({values + 1, values + std::max(count, 1)});
   } catch (const std::exception& error) {
     std::fflush(stdout);  // first what was said before it
-    std::fprintf(stderr, "infini: %s\n", error.what());
+    std::fprintf(stderr, "infini: %s\n", printable(error.what(), true).c_str());
     return 2;
   }
 }

@@ -2,6 +2,8 @@
 #include "file/jobs.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <unordered_map>
 
 #include "base/dtype.h"
@@ -283,10 +285,57 @@ void shard_file(const std::string& in, const std::string& out, int64_t ranks, in
   run_job(std::move(job), options);
 }
 
-void unshard_files(const std::vector<std::string>& in, const std::string& out, int64_t dim,
+namespace {
+
+// What shard_path() made a path of; no ranks where it did not.
+struct ShardName {
+  std::string path;
+  int64_t rank = 0, ranks = 0;
+};
+ShardName parse_shard_path(const std::string& path) {
+  const size_t rank = path.rfind("-rank-"), of = path.rfind("-of-");
+  ShardName name;
+  int end = 0;
+  if (rank == path.npos || of == path.npos || of < rank ||
+      std::sscanf(path.c_str() + rank, "-rank-%9" SCNd64 "-of-%9" SCNd64 "%n", &name.rank,
+                  &name.ranks, &end) != 2)
+    return {};
+  name.path = path.substr(0, rank) + path.substr(rank + static_cast<size_t>(end));
+  return shard_path(name.path, name.rank, name.ranks) == path ? name : ShardName{};
+}
+
+// Shards of one file by their ranks, all of them: shells put 10 before 2. Others stay as they are.
+std::vector<std::string> by_rank(const std::vector<std::string>& paths) {
+  const ShardName first = parse_shard_path(paths[0]);
+  std::vector<std::string> ordered(static_cast<size_t>(first.ranks));
+  for (const std::string& path : paths) {
+    const ShardName name = parse_shard_path(path);
+    if (name.ranks == 0 || name.ranks != first.ranks || name.path != first.path) return paths;
+    require(name.rank < name.ranks, INFINI_STATUS_BAD_PARAM, path, ": is rank ", name.rank, " of ",
+            name.ranks);
+    std::string& place = ordered[static_cast<size_t>(name.rank)];
+    require(place.empty(), INFINI_STATUS_BAD_PARAM, path, ": is there twice");
+    place = path;
+  }
+  for (size_t rank = 0; rank < ordered.size(); ++rank)
+    require(!ordered[rank].empty(), INFINI_STATUS_BAD_PARAM,
+            shard_path(first.path, static_cast<int64_t>(rank), first.ranks),
+            ": is missing, one of ", first.ranks, " shards");
+  return ordered;
+}
+
+}  // namespace
+
+void unshard_files(const std::vector<std::string>& given, const std::string& out, int64_t dim,
                    const JobOptions& options) {
+  const std::vector<std::string> in = by_rank(given);
   std::vector<Catalogue> from;
-  for (const std::string& path : in) from.push_back(open_catalogue(path));
+  for (const std::string& path : in) {
+    from.push_back(open_catalogue(path));
+    // The tensor of a .npy is called as its file.
+    if (from.back().kind == FileKind::npy && from[0].kind == FileKind::npy)
+      from.back().tensors[0].name = from[0].tensors[0].name;
+  }
   Job job = job_on(from[0], out);
   job.inputs.clear();
   for (Catalogue& part : from) {  // numbered through all of them

@@ -47,6 +47,7 @@ INFINI_TOOL_EXPORT void slice_file(const std::string& in, const std::string& out
 INFINI_TOOL_EXPORT void shard_file(const std::string& in, const std::string& out, int64_t ranks,
                                    int64_t dim, const JobOptions& options);
 std::string shard_path(const std::string& path, int64_t rank, int64_t ranks);
+// Files that are named as shard_file() names them are taken by their ranks, and all have to be there.
 INFINI_TOOL_EXPORT void unshard_files(const std::vector<std::string>& in, const std::string& out,
                                       int64_t dim, const JobOptions& options);
 

@@ -61,10 +61,22 @@ Range range_of(std::string_view text, int64_t extent, size_t dim) {
   return {first, count, count <= 1 ? 1 : step};
 }
 
+// Without the comma that Python allows behind the last, and with "..." written out.
+std::vector<std::string_view> ranges_of(std::string_view text, size_t rank) {
+  auto parts = split(text, ',');
+  if (parts.size() > 1 && trimmed(parts.back()).empty()) parts.pop_back();
+  const auto dots = [](std::string_view part) { return trimmed(part) == "..."; };
+  const auto found = std::find_if(parts.begin(), parts.end(), dots);
+  if (found == parts.end() || parts.size() > rank + 1) return parts;
+  const size_t left = rank + 1 - parts.size();
+  parts.insert(parts.erase(found), left, ":");
+  return parts;
+}
+
 }  // namespace
 
 std::vector<Range> parse_ranges(std::string_view text, const std::vector<int64_t>& shape) {
-  const auto parts = split(text, ',');
+  const auto parts = ranges_of(text, shape.size());
   require(parts.size() <= std::max<size_t>(shape.size(), 1), INFINI_STATUS_BAD_PARAM, "\"", text,
           "\" has ", parts.size(), " ranges; the tensor has ", shape.size(), " dims");
   std::vector<Range> ranges;

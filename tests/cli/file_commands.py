@@ -112,6 +112,20 @@ def checkpoint(folder):
     check(len(json.loads(succeeds("info", index, "--json"))["tensors"]) == len(shapes), "--json")
 
 
+def names(folder):
+    """What a terminal would obey is told; one file that cannot be read does not hide the others."""
+    odd = folder / "odd.safetensors"
+    odd.write_bytes(safetensors({"__metadata__": {"by": "\x1b[2J"}, "\x1b]0;title\x07\x9bm": tensor("U8", [1], 0, 1), "": tensor("U8", [1], 1, 2)}, b"ab"))
+    told = succeeds("info", odd)
+    check("\\x1b]0;title\\x07\\x9bm" in told and "''" in told and "by: \\x1b[2J" in told and "\x1b" not in told, told)
+    (folder / "bad.npy").write_bytes(b"no")
+    (folder / "v.npy").write_bytes(plain_npy("|u1", (1,), b"v"))
+    done = TOOL.run("info", odd, folder / "bad.npy", folder / "v.npy")
+    check(done.returncode == 2 and odd.name in done.stdout and "v.npy" in done.stdout and len(done.stderr.splitlines()) == 1, done)
+    refused(["convert", folder / "a\x1b[1m.npy", folder / "b.npy"], "a\\x1b[1m.npy: cannot open", folder=folder)
+    refused(["convert", odd], "expected IN OUT; got 1 word", folder=folder)
+
+
 def there_and_back(folder):
     values = list(range(2 * 3 * 4))
     data = struct.pack("<24f", *values)
@@ -123,6 +137,11 @@ def there_and_back(folder):
     succeeds("slice", folder / "a.npy", folder / "s.npy", "1, ::-2, 1:3")
     header, raw = read_npy(folder / "s.npy")
     check(header["shape"] == (1, 2, 2) and numbers("f", raw) == [21, 22, 13, 14], "slice", numbers("f", raw))
+    for ranges, shape in (("..., 1:3", (2, 3, 2)), ("1, ...", (1, 3, 4)), ("0, 1, 2, ...,", (1, 1, 1)), ("...", (2, 3, 4))):
+        succeeds("slice", folder / "a.npy", folder / "s.npy", ranges, "--replace")
+        check(read_npy(folder / "s.npy")[0]["shape"] == shape, "slice", ranges)
+    for ranges, text in (("..., ...", "for a whole number"), ("0, 1, 2, 3, ...", "has 5 ranges; the tensor has 3 dims")):
+        refused(["slice", folder / "a.npy", folder / "s2.npy", ranges], text, folder=folder)
     succeeds("convert", folder / "a.npy", folder / "a.safetensors", "--dtype", "bf16")
     made = read_safetensors(folder / "a.safetensors")["a"]
     check(made[0] == "BF16" and numbers("H", made[2]) == [struct.unpack("<I", struct.pack("<f", v))[0] >> 16 for v in values],
@@ -165,6 +184,18 @@ def shards(folder):
         succeeds("unshard", *parts, folder / f"u{dim}.safetensors", "--dim", dim, "--tensor", "w")
         made = read_safetensors(folder / f"u{dim}.safetensors")
         check(made["w"] == ("F16", [8, 8], w) and made["b"][2] == b, "unshard", dim)
+    # A shell's glob puts rank 10 before rank 2; and one that finds too few finds no model.
+    (folder / "v.npy").write_bytes(plain_npy("|u1", (12,), bytes(range(12))))
+    succeeds("shard", folder / "v.npy", folder / "v.npy", "--tp", 12)
+    parts = sorted(folder.glob("v-rank-*-of-12.npy"))
+    check(parts[2].name == "v-rank-10-of-12.npy", "the order of names")
+    succeeds("unshard", *parts, folder / "whole.npy")
+    check(read_npy(folder / "whole.npy")[1] == bytes(range(12)), "shards by their ranks")
+    refused(["unshard", *parts[:5], *parts[6:], folder / "part.npy"], f"v-rank-3-of-12.npy: is missing, one of 12 shards", folder=folder)
+    refused(["unshard", *parts, parts[0], folder / "part.npy"], "is there twice", folder=folder)
+    parts[2].rename(folder / "ten.npy")  # names of another kind: as they are given
+    succeeds("unshard", folder / "ten.npy", parts[0], folder / "two.npy")
+    check(read_npy(folder / "two.npy")[1] == bytes([10, 0]), "in the given order")
     for name in ("nameless", "a.folder/nameless"):
         refused(["shard", folder / "m.safetensors", name, "--tp", 2], f"{name}-rank-0-of-2: expected a name that ends with", folder=folder)
     refused(["shard", folder / "m.safetensors", folder / "q.safetensors", "--tp", 3, "--dim", 0], "equal parts", folder=folder)
@@ -194,7 +225,7 @@ def out_of_memory_sizes(folder):
 
 
 def main():
-    for test in (bad_npy, bad_safetensors, checkpoint, there_and_back, shards, out_of_memory_sizes):
+    for test in (bad_npy, bad_safetensors, checkpoint, names, there_and_back, shards, out_of_memory_sizes):
         with tempfile.TemporaryDirectory(dir=sys.argv[2]) as name:
             test(pathlib.Path(name))
     print("\n".join(failures) or "files are read, written and refused as they should be")

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "file/tensor_file.h"
 #include "harness/text.h"
@@ -94,7 +95,7 @@ struct Line {
 
 Line line_of(const FileTensor& tensor, int64_t bytes, const std::string& name) {
   return {file::type_name(tensor.dtype, tensor.e5m2), shape_text(tensor), bytes_text(bytes),
-          name + (tensor.fortran ? " (column-major)" : "")};
+          (name.empty() ? "''" : printable(name)) + (tensor.fortran ? " (column-major)" : "")};
 }
 
 void print_lines(const std::vector<Line>& lines) {
@@ -116,7 +117,7 @@ void print_table(const Catalogue& in, bool all) {
   for (const FileTensor& tensor : in.tensors) bytes += tensor.bytes();
   const std::string files =
       in.kind == file::FileKind::sharded ? " in " + std::to_string(in.parts.size()) + " files" : "";
-  std::printf("%s: %s, %zu tensor%s%s, %s\n", in.path.c_str(), file::kind_name(in.kind),
+  std::printf("%s: %s, %zu tensor%s%s, %s\n", printable(in.path).c_str(), file::kind_name(in.kind),
               in.tensors.size(), in.tensors.size() == 1 ? "" : "s", files.c_str(),
               bytes_text(bytes).c_str());
   std::vector<Line> lines;
@@ -129,7 +130,7 @@ void print_table(const Catalogue& in, bool all) {
                               group.count == 1 ? group.first->name : group_name(group)));
   print_lines(lines);
   for (const auto& [key, value] : in.metadata)
-    std::printf("  %s: %s\n", key.c_str(), value.c_str());
+    std::printf("  %s: %s\n", printable(key).c_str(), printable(value).c_str());
 }
 
 void print_json(const Catalogue& in) {
@@ -151,11 +152,16 @@ void print_json(const Catalogue& in) {
 
 int run_info(Arguments& arguments) {
   const bool as_json = arguments.take_flag("--json"), all = arguments.take_flag("--all");
-  for (const std::string& path : words_of(arguments, 1, 100000, "FILE...")) {
-    const Catalogue in = file::open_catalogue(path);
-    as_json ? print_json(in) : print_table(in, all);
-  }
-  return 0;
+  int status = 0;
+  for (const std::string& path : words_of(arguments, 1, 100000, "FILE...")) try {
+      const Catalogue in = file::open_catalogue(path);
+      as_json ? print_json(in) : print_table(in, all);
+    } catch (const Error& error) {  // of one file: the others are told all the same
+      std::fflush(stdout);
+      std::fprintf(stderr, "infini: %s\n", printable(error.what()).c_str());
+      status = 2;
+    }
+  return status;
 }
 
 }  // namespace infini::tools
