@@ -260,6 +260,27 @@ TEST(Schedules, SparseRowsAreFetchedBySectors) {
   EXPECT_TRUE(lines("rearrange f32 300x200 perm=1,0"));
 }
 
+// Every vector of a row is some thread's, and neighbours that fetch together ask for the same sector.
+TEST(Schedules, RowsAreWalkedBySectors) {
+  for (int64_t unit = 1; unit <= vector_bytes; unit *= 2)
+    for (int64_t bytes = unit; bytes <= 200; bytes += unit)
+      for (uintptr_t start = 4096; start < 4096 + sector_bytes;
+           start += static_cast<uintptr_t>(unit)) {
+        const auto lanes = static_cast<int32_t>(walk_lanes(bytes, sector_bytes - unit));
+        EXPECT_TRUE(lanes == 1 || lanes % 2 == 0) << bytes;
+        int64_t next = static_cast<int64_t>(start) / vector_bytes * vector_bytes;
+        for (int32_t lane = 0; lane < lanes; ++lane) {
+          const int32_t at = lane * vector_bytes - before_row(start);
+          const int64_t address = static_cast<int64_t>(start) + at;
+          EXPECT_EQ(address % sector_bytes, lane % 2 * vector_bytes) << start << " " << bytes;
+          if (!holds_some(at, static_cast<int32_t>(bytes))) continue;
+          EXPECT_EQ(address, next) << start << " " << bytes;
+          next += vector_bytes;
+        }
+        EXPECT_GE(next, static_cast<int64_t>(start) + bytes) << start;
+      }
+}
+
 // What the search does not look at, because it cannot be cheaper than the best so far, is not.
 TEST(Schedules, TheSearchOverlooksNothing) {
   harness::Random random(5);

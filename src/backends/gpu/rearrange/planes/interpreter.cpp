@@ -26,10 +26,10 @@ void Interpreter::load_transposed(const TransposeSchedule& s, const TransposePla
   for (uint32_t row = thread.run; row < place.row_end; row += s.row_threads) {
     if (row < place.row_begin) continue;
     const int64_t start = transpose_row(s, place, row);
-    const int shift = misalignment(start);
-    if (s.rows_even && shift != 0) fault("a row is uneven");
-    const int32_t at = static_cast<int32_t>(thread.vector) * vector_bytes - shift;
-    if (at >= bytes) continue;
+    if (s.rows_even && misalignment(start) != 0) fault("a row is uneven");
+    const int32_t at = static_cast<int32_t>(thread.vector) * vector_bytes -
+                       before_row(s, static_cast<uintptr_t>(start));
+    if (!holds_some(at, bytes)) continue;
     const int64_t from = start + at, image = transpose_place(s, place, row) + at;
     if (image + vector_bytes > s.rows_at) fault("image reaches into the steps");
     load_vector(s.unit, image, from, -at, bytes - at,

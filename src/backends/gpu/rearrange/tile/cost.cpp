@@ -219,7 +219,7 @@ BlockWork work_of(const TileSchedule& s, const Lie& lie, const TileCosts& costs)
       s.rows_listed ? costs.listed_row_loops : s.row_depth;  // found once, for all threads
   work.row_step = s.row_depth > 0 ? std::abs(static_cast<double>(s.row[0].step)) : INFINITY;
   work.row_rounds =
-      std::ceil(work.rows / std::floor(tile_threads / s.row_lanes[!s.rows_even].divisor));
+      std::ceil(work.rows / std::floor(tile_threads / s.row_lanes[!s.rows_sectored].divisor));
   work.lie = lie;
   work.runs_far = s.runs_depth > 0 && std::abs(s.many[0].step) >= costs.far_bytes;
   work.once = start_instructions(s.grid_depth, costs);

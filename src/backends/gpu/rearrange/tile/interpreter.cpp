@@ -13,7 +13,8 @@ void Interpreter::load_rows(const TileSchedule& s, const TilePlace& place, uint3
   const int origin = misalignment(src_base_ + lowest);
   const bool inside = lowest + s.rows_low - vector_bytes >= s.src_begin &&
                       lowest + s.rows_high + place.row_bytes + vector_bytes <= s.src_end;
-  const FastDivisor& lanes = s.row_lanes[!s.rows_even || origin != 0];
+  const FastDivisor& lanes =
+      s.row_lanes[!s.rows_sectored || before_row(static_cast<uintptr_t>(src_base_ + lowest)) != 0];
   const ThreadPlace at_start = place_thread(thread, lanes);
   const uint32_t row_threads = divide(tile_threads, lanes);
   if (at_start.run >= row_threads) return;
@@ -22,8 +23,9 @@ void Interpreter::load_rows(const TileSchedule& s, const TilePlace& place, uint3
        number += row_threads) {
     const WalkPlace row = place_row_image(s, number);
     const int64_t start = src_base_ + lowest + row.step;
-    for (int32_t at = lane - misalignment(start); at < place.row_bytes;
+    for (int32_t at = lane - before_row(static_cast<uintptr_t>(start)); at < place.row_bytes;
          at += static_cast<int32_t>(lanes.divisor) * vector_bytes) {
+      if (!holds_some(at, place.row_bytes)) continue;
       const int64_t from = start + at;
       load_vector(s.unit, origin + row.image + at, from, -at, place.row_bytes - at,
                   inside || (from >= src_base_ + s.src_begin &&

@@ -36,7 +36,8 @@ __device__ void load_rows(const TileSchedule& s, const TilePlace& place, const c
   const bool inside =
       place.src - place.below + s.rows_low - vector_bytes >= s.src_begin &&
       place.src - place.below + s.rows_high + place.row_bytes + vector_bytes <= s.src_end;
-  const FastDivisor& lanes = s.row_lanes[!s.rows_even || origin != 0];
+  const FastDivisor& lanes =
+      s.row_lanes[!s.rows_sectored || before_row(reinterpret_cast<uintptr_t>(first)) != 0];
   const ThreadPlace thread = place_thread(threadIdx.x, lanes);
   const uint32_t row_threads = divide(tile_threads, lanes);
   if (thread.run >= row_threads) return;
@@ -46,7 +47,9 @@ __device__ void load_rows(const TileSchedule& s, const TilePlace& place, const c
     const WalkPlace row = can_list && s.rows_listed ? listed[number] : place_row_image(s, number);
     const char* start = first + row.step;
     unsigned char* to = images + origin + row.image;
-    for (int32_t at = lane - misalignment(start); at < place.row_bytes; at += stride) {
+    for (int32_t at = lane - before_row(reinterpret_cast<uintptr_t>(start)); at < place.row_bytes;
+         at += stride) {
+      if (!holds_some(at, place.row_bytes)) continue;
       if (inside)
         stage_vector(to + at, start + at, s.whole_lines != 0);
       else

@@ -27,6 +27,11 @@ bool whole_vectors(const TileLoop* loops, int count) {
                      [](const TileLoop& loop) { return loop.step % vector_bytes == 0; });
 }
 
+bool whole_sectors(const TileLoop* loops, int count) {
+  return std::all_of(loops, loops + count,
+                     [](const TileLoop& loop) { return loop.step % sector_bytes == 0; });
+}
+
 // The smallest number from `least` on that is `step` modulo the vector.
 int64_t pitch_from(int64_t least, int64_t step) {
   const int64_t rest = (step - least) % vector_bytes;
@@ -103,16 +108,18 @@ class Layouter : TileWalks {
   // Tries pitches until none can be better: the next ones differ in bank conflicts alone.
   void lay_images() {
     s.rows_even = whole_vectors(s.row, s.row_depth);
-    const int64_t bytes = s.row_bytes[0];
-    for (int i = 0; i < 2; ++i) {
-      const int64_t touched = bytes + (i == 0 ? 0 : vector_bytes - nest_.unit);
-      s.row_lanes[i] =
-          divisor_of(std::min<int64_t>(ceil_div(touched, int64_t{vector_bytes}), tile_threads));
-    }
+    s.rows_sectored = whole_sectors(s.row, s.row_depth);
+    for (int i = 0; i < 2; ++i)
+      s.row_lanes[i] = divisor_of(std::min<int64_t>(
+          walk_lanes(s.row_bytes[0], i == 0 ? 0 : sector_bytes - nest_.unit), tile_threads));
     const bool can_skew = s.run_depth > 0 && row_of_[0] == 0 && vector_units_ > 1 && !single();
     const int64_t most = s.rows[0] > 1 ? 4 : 1;
-    for (int64_t n = 0; n < most * (1 + can_skew); ++n)
-      if (!set_pitches(n / (1 + can_skew), can_skew && n % 2 == 0) || !lay_threads()) return;
+    // A skew takes shared memory: without one a layout may be cheaper though with it none was.
+    for (int64_t extra = 0; extra < most; ++extra) {
+      const bool skewed = can_skew && set_pitches(extra, true) && lay_threads();
+      const bool plain = set_pitches(extra, false) && lay_threads();
+      if (!skewed && !plain) return;
+    }
   }
 
   // Neighbouring runs lie side by side in the images, in whole words of 4 bytes.

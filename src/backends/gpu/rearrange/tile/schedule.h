@@ -79,10 +79,11 @@ struct TileSchedule {
   Clipped repeats;
   int32_t repeats_apart;
   int64_t repeat_step;
-  // The load walk: so many threads share a row, [1] where rows may begin anywhere.
+  // The load walk: so many threads share a row, [1] where rows may begin anywhere in their sectors.
   FastDivisor row_lanes[2];
-  int32_t rows_even;    // all rows of a tile have one alignment
-  int32_t rows_listed;  // where rows lie is written down first, in shared memory
+  int32_t rows_even;      // all rows of a tile begin alike in their vectors,
+  int32_t rows_sectored;  // in their sectors
+  int32_t rows_listed;    // where rows lie is written down first, in shared memory
   uint32_t rows_at;
   int32_t whole_lines;  // src is fetched by lines rather than sectors
   // Steps of the run's innermost loop are rows and 2^skew_bits of them are followed by a vector,
@@ -117,6 +118,20 @@ struct TileSchedule {
   GridLoop grid[max_grid_loops];
 };
 static_assert(sizeof(TileSchedule) <= 2048, "kernel arguments travel with every launch");
+
+// Threads 2k and 2k + 1 fetch a sector together when they ask for its two vectors; of two sectors' halves each fetches a
+// sector of its own. So a walk along a row that may begin anywhere begins at the row's sector, by an even number of threads.
+constexpr int32_t before_row(uintptr_t start) {
+  return static_cast<int32_t>(start & (sector_bytes - 1));
+}
+constexpr bool holds_some(int32_t at, int32_t row_bytes) {  // of a row: its vector at byte `at`
+  return at > -vector_bytes && at < row_bytes;
+}
+// For a row that may begin `more` bytes behind its sector.
+constexpr int64_t walk_lanes(int64_t bytes, int64_t more) {
+  const int64_t lanes = (bytes + more + vector_bytes - 1) / vector_bytes;
+  return lanes > 1 ? (lanes + 1) / 2 * 2 : 1;
+}
 
 // Where one tile lies and how far it reaches.
 struct TilePlace {

@@ -154,8 +154,8 @@ class TransposeTile {
   template <bool inside>
   __device__ void load_row_part(uint32_t image, const char* start, int32_t lane) const {
     const int32_t bytes = static_cast<int32_t>(place_.columns) * unit;
-    const int32_t at = lane - (rows_even ? 0 : misalignment(start));
-    if (at < bytes)
+    const int32_t at = lane - before_row(s_, reinterpret_cast<uintptr_t>(start));
+    if (holds_some(at, bytes))
       load_vector<inside>(images_ + static_cast<int32_t>(image) + at, start + at, -at, bytes - at);
   }
 

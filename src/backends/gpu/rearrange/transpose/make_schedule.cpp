@@ -140,6 +140,11 @@ class Maker {
     s.unit = nest_.unit;
     s.rows_even = row_bytes() % vector_bytes == 0 &&
                   even(Use::column, [](const Loop& loop) { return loop.src_step; });
+    const bool sectors =
+        s.rows_even && std::all_of(nest_.loops, nest_.loops + nest_.depth, [&](const Loop& loop) {
+          return use_[&loop - nest_.loops] == Use::column || loop.src_step % sector_bytes == 0;
+        });
+    s.row_lead = sectors ? 0 : sector_bytes - 1;
     const auto dst_step = [](const Loop& loop) { return loop.dst_step; };
     const bool runs_even = even(Use::position, dst_step);
     s.by_words = nest_.unit < 4 && s.rows_even && runs_even && columns_ % (4 / nest_.unit) == 0;
@@ -199,9 +204,7 @@ class Maker {
   }
 
   bool lay_out() {
-    if (ceil_div(s.stretch * int64_t{nest_.unit} + vector_bytes, int64_t{vector_bytes}) >
-        transpose_threads)
-      return false;
+    if (walk_lanes(s.stretch * int64_t{nest_.unit}, sector_bytes) > transpose_threads) return false;
     lay_images();
     return lay_grid() && lay_shared();
   }
@@ -258,7 +261,6 @@ class Maker {
 
   void lay_images() {
     const int64_t units = vector_bytes / nest_.unit, bytes = int64_t{s.stretch} * nest_.unit;
-    const int64_t more = vector_bytes - nest_.unit;  // a row may begin anywhere, the next one too
     int64_t pitch = round_up(bytes, int64_t{vector_bytes});
     if (!s.rows_even) {
       pitch = bytes + slack();
@@ -266,7 +268,9 @@ class Maker {
       pitch += (rest + vector_bytes) % vector_bytes;
     }
     s.row_pitch = static_cast<uint32_t>(pitch);
-    share_threads(ceil_div(bytes + (s.rows_even ? 0 : more), int64_t{vector_bytes}), s.row_lanes,
+    // A row may begin anywhere, the next one too.
+    const int64_t granule = s.rows_even ? vector_bytes : nest_.unit;
+    share_threads(walk_lanes(bytes, s.row_lead == 0 ? 0 : sector_bytes - granule), s.row_lanes,
                   s.row_threads);
     share_threads(s.window / units, s.run_lanes, s.run_threads);
     s.group_bits = bits_for(units);
