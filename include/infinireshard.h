@@ -17,6 +17,14 @@
 #include "infinicore.h"
 #include "infinirt.h"
 
+/* What one round carries between this rank and a peer. */
+typedef struct {
+  int peer;
+  int sends; /* 0: it receives */
+  void* data;
+  size_t bytes;
+} infiniTransfer_t;
+
 /* What carries the bytes. Functions give 0 for success or an error of the transport's own. */
 typedef struct {
   size_t size; /* sizeof(infiniTransport_t) */
@@ -49,6 +57,16 @@ typedef struct {
    * that failed the next ones over the same memory fail at once. */
   void* const* shared;
   size_t shared_bytes;
+  /* Rounds, or NULL both: for transports that carry messages in the order of streams (NCCL), or many at once best. A round is what a
+   * rank sends and receives at once; that of two ranks with one another has the same place in the order of both, so that none waits
+   * for a later one. Reshardings of host memory then go by rounds, and those of device memory where takes_device_memory is set.
+   * on_device: of the transfers' memory. There begin_round starts after what `stream` has got so far, returns at once, and end_round
+   * makes `stream` go on after the round: nobody waits on the host. A run over device memory begins with such a round without
+   * transfers, made by every rank. In host memory end_round waits at most `seconds`. *done: whether the round has ended; it has
+   * gone then. cancel gets rounds, too. */
+  int (*begin_round)(void* context, int tag, const infiniTransfer_t* transfers, int count,
+                     int on_device, void* stream, void** round);
+  int (*end_round)(void* context, void* round, void* stream, double seconds, int* done);
 } infiniTransport_t;
 
 /* How a run goes; zeros mean the defaults. */
@@ -60,6 +78,9 @@ typedef struct {
   size_t staging_bytes;  /* memory for packing and unpacking, at least two pieces; 0: 256 MiB */
   int tag;               /* this one and the next are used */
   int without_agreement; /* not 0: ranks do not tell each other at the end whether all went well */
+  /* Of shards on a device, where the transport has rounds: the run takes its place in the order of this stream. With
+   * without_agreement it then returns as soon as all is enqueued: nobody waits on the host, nothing is checked. */
+  void* stream;
 } infiniReshardOptions_t;
 
 /* The plan of one change, for all ranks. */

@@ -195,6 +195,8 @@ static inline int infiniMpiTransportInit(infiniMpiTransport_t* mpi, MPI_Comm com
   mpi->transport.wait_any = infiniMpiWaitAny_;
   mpi->transport.cancel = infiniMpiCancel_;
   mpi->transport.describe = infiniMpiDescribe_;
+  mpi->transport.begin_round = NULL;
+  mpi->transport.end_round = NULL;
   mpi->transport.takes_device_memory = 0; /* set it where MPI is CUDA-aware */
   MPI_Query_thread(&level);
   mpi->transport.any_thread = level >= MPI_THREAD_SERIALIZED;

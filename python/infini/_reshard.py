@@ -77,13 +77,15 @@ class ReshardPlan(_core.ReshardPlan):
     """What each rank sends, receives and copies. Immutable, and the same on every rank."""
 
     def run(self, dst: Any, src: Any, comm: Any, *, timeout: float = 60, piece_bytes: int = 0,
-            staging_bytes: int = 0, tag: int = 0) -> None:
+            staging_bytes: int = 0, tag: int = 0, wait: bool = True) -> None:
         """Moves: src and dst are this rank's shards (None where it holds nothing), any strides; collective.
 
         comm is a communicator of mpi4py, a process group of torch.distributed ("torch": its default one) or a transport
-        of your own. Done when it returns; when it raises, dst is incomplete, on every rank."""
-        self._run(dst, src, transport_of(comm), timeout, piece_bytes, staging_bytes, tag)
+        of your own. Done when it returns; when it raises, dst is incomplete, on every rank.
 
+        wait=False, on GPUs over nccl: returns as soon as all is on the current stream. Nobody then compares plans, and
+        what fails is told by nccl alone. The first run over a group must wait."""
+        self._run(dst, src, transport_of(comm), timeout, piece_bytes, staging_bytes, tag, wait)
 
     def read(self, dst: Any, shards: Any, rank: int) -> None:
         """Fills this rank's shard from those of others that can be indexed: tensors of files, memory maps, arrays.

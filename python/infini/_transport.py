@@ -4,7 +4,11 @@ A transport has `rank`, `ranks`, post_send(peer, tag, buffer) and post_receive(p
 wait_any(requests, seconds), which gives (index, bytes received) of one that is done or None when none is in that time, and
 cancel(requests), which says whether all of them have ended. Where `any_thread` is there and true, a thread of the library's may
 call them, too, one at a time. Where `shared` is there, it has the address of every rank's part of memory that ranks of one
-machine share, `shared_bytes` of each, all zeros before the first run (None for ranks elsewhere): they exchange through it."""
+machine share, `shared_bytes` of each, all zeros before the first run (None for ranks elsewhere): they exchange through it.
+
+One that carries much at once, or in the order of a GPU's streams, has rounds: begin_round(tag, transfers, on_device, stream),
+transfers being (peer, sends, buffer), gives a round, and end_round(round, stream, seconds) says whether it is over: see
+infiniTransport_t. Where `takes_device_memory` is true, buffers of the device have __cuda_array_interface__."""
 from __future__ import annotations
 
 import atexit
@@ -65,7 +69,8 @@ class _Posted:
 
 
 class TorchTransport:
-    """Over a process group of torch.distributed whose backend sends host memory (gloo, mpi).
+    """Over a process group of torch.distributed: what lies on GPUs over nccl, in the order of streams, where the group has that
+    for them; what lies in host memory over its backend for that (gloo, mpi).
 
     gloo takes a message that is shorter than what was asked for as a whole one and does not tell: each is followed by
     another one with its length. (To one that is longer it answers by ending the process.)"""
@@ -76,6 +81,10 @@ class TorchTransport:
 
         self.torch, self.dist, self.group, self.done = torch, dist, group, queue.SimpleQueue()
         self.rank, self.ranks = dist.get_rank(group), dist.get_world_size(group)
+        # "cpu:gloo,cuda:nccl"
+        backends = dict(one.split(":") for one in str(dist.get_backend_config(group)).split(","))
+        self.takes_device_memory, self.takes_host_memory = backends.get("cuda") == "nccl", "cpu" in backends
+        self.on_device = False  # whether nccl was given anything
 
     def _global(self, peer):
         return peer if self.group is None else self.dist.get_global_rank(self.group, peer)
@@ -91,6 +100,15 @@ class TorchTransport:
         tensors = [self._tensor(buffer), self._tensor(length)]
         works = [post(tensor, self._global(peer), group=self.group, tag=tag) for tensor in tensors]
         return _Watched(works, tensors, length, self.done)
+
+    def begin_round(self, tag, transfers, on_device, stream):
+        if on_device or not self.takes_host_memory:
+            self.on_device = True
+            return (_StreamRound if on_device else _StagedRound)(self, transfers, stream)
+        return _HostRound(self, tag, transfers)
+
+    def end_round(self, round, stream, seconds):
+        return round.end(stream, seconds)
 
     def post_send(self, peer, tag, buffer):
         return self._watched(self.dist.isend, peer, tag, buffer, bytearray(len(buffer).to_bytes(8, "little")))
@@ -112,19 +130,108 @@ class TorchTransport:
                     return index, int.from_bytes(done.length, "little")
 
     def cancel(self, requests):
+        """What nccl has begun goes on until its communicator is aborted; the group is then of no further use."""
+        if self.on_device:
+            group = self.dist.group.WORLD if self.group is None else self.group
+            group._get_backend(self.torch.device("cuda")).abort()
         return False
+
+
+class _HostRound:
+    """Messages that are waited for at once: all of them are on their way, whichever is waited for first."""
+
+    def __init__(self, transport, tag, transfers):
+        self.works, self.tensors, self.received, self.clock = [], [], [], time.monotonic
+        for peer, sends, buffer in transfers:
+            length = bytearray(len(buffer).to_bytes(8, "little") if sends else 8)
+            post = transport.dist.isend if sends else transport.dist.irecv
+            if not sends:
+                self.received.append((peer, len(buffer), length))
+            for part in (buffer, length):
+                tensor = transport._tensor(part)
+                self.tensors.append(tensor)
+                self.works.append(post(tensor, transport._global(peer), group=transport.group, tag=tag))
+        _open.add(self)
+
+    def end(self, stream, seconds):
+        end = self.clock() + seconds
+        for work in self.works:
+            left = end - self.clock()
+            try:
+                work.wait(datetime.timedelta(seconds=max(left, 0.001)))
+            except RuntimeError:
+                if self.clock() < end:
+                    raise
+                return False
+        _open.discard(self)
+        for peer, wanted, length in self.received:
+            if (got := int.from_bytes(length, "little")) != wanted:
+                raise RuntimeError(f"rank {peer} sent {got} bytes where {wanted} were expected")
+        return True
+
+
+class _StreamRound:
+    """One batch of nccl's, in the order of a stream. Without transfers: all ranks are here, and make their communicator."""
+
+    def __init__(self, transport, transfers, stream):
+        torch, dist, group = transport.torch, transport.dist, transport.group
+        self.torch, self.works = torch, []
+        with self.on(stream):
+            if not transfers:
+                dist.all_reduce(torch.zeros(1, device="cuda"), group=group)
+                return
+            batch = [dist.P2POp(dist.isend if sends else dist.irecv, torch.as_tensor(buffer, device="cuda"),
+                                transport._global(peer), group) for peer, sends, buffer in transfers]
+            self.works = dist.batch_isend_irecv(batch)
+
+    def on(self, stream):
+        return self.torch.cuda.stream(self.torch.cuda.ExternalStream(stream) if stream else
+                                      self.torch.cuda.default_stream())
+
+    def end(self, stream, seconds):
+        with self.on(stream):
+            for work in self.works:
+                work.wait()  # the stream waits, not the host
+        return True
+
+
+class _StagedRound(_StreamRound):
+    """A few words of host memory over a group that has nccl alone."""
+
+    def __init__(self, transport, transfers, stream):
+        torch = self.torch = transport.torch
+        with self.on(0):
+            self.pairs = [(buffer, None if sends else torch.empty(len(buffer), dtype=torch.uint8, device="cuda"))
+                          for _, sends, buffer in transfers]
+            tensors = [transport._tensor(buffer).to("cuda") if into is None else into for buffer, into in self.pairs]
+            super().__init__(transport, [(peer, sends, one) for (peer, sends, _), one in zip(transfers, tensors)], 0)
+            super().end(0, 0)
+            self.event = torch.cuda.Event()
+            self.event.record()
+
+    def end(self, stream, seconds):
+        end = time.monotonic() + seconds
+        while not self.event.query():
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0)
+        for buffer, into in self.pairs:
+            if into is not None:
+                buffer[:] = into.cpu().numpy()
+        return True
+
+
+_open = set()  # rounds and requests that gloo still has
 
 
 class _Watched:
     """A request of torch.distributed. Those of gloo cannot be asked, and who waited for one alone would miss what the others
     need him for: a thread waits for each."""
 
-    all = set()  # that are waited for
-
     def __init__(self, works, tensors, length, done):
         self.works, self.tensors, self.length, self.error = works, tensors, length, None
         self.thread = threading.Thread(target=self.watch, args=(done,), daemon=True)
-        _Watched.all.add(self)
+        _open.add(self)
         self.thread.start()
 
     def watch(self, done):
@@ -133,7 +240,7 @@ class _Watched:
                 work.wait()
         except Exception as error:  # noqa: BLE001 - raised by who asks
             self.error = error
-        _Watched.all.discard(self)
+        _open.discard(self)
         done.put(self)
 
 
@@ -141,14 +248,15 @@ class _Watched:
 def _end_watching():
     """A process that ends in the middle of a wait of gloo's is ended by abort(): what a failed run has left is waited for no
     longer, which closes the connections of its group."""
-    for one in list(_Watched.all):
-        try:
-            one.works[0].wait(datetime.timedelta(milliseconds=1))
-            one.works[1].wait(datetime.timedelta(milliseconds=1))
-        except Exception:  # noqa: BLE001, S110 - that is what happens
-            pass
-    for one in list(_Watched.all):
-        one.thread.join(1)
+    for one in list(_open):
+        for work in one.works:
+            try:
+                work.wait(datetime.timedelta(milliseconds=1))
+            except Exception:  # noqa: BLE001, S110 - that is what happens
+                pass
+    for one in list(_open):
+        if isinstance(one, _Watched):
+            one.thread.join(1)
 
 
 def transport_of(comm):

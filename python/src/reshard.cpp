@@ -1,7 +1,6 @@
 // Reshard plans and products over ranks, and running them over a transport that is a Python object.
 #include "reshard.h"
 
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include "doors/array.h"
@@ -12,6 +11,7 @@
 #include "gil.h"
 #include "infiniproduct.h"
 #include "infinireshard.h"
+#include "transport.h"
 
 namespace infini::python {
 namespace {
@@ -110,131 +110,6 @@ nb::dict product_traffic(const ProductPlan& plan, int rank) {
   return all;
 }
 
-// A transport in Python: post_send(peer, tag, buffer) and post_receive(...) give a request, wait_any(requests, seconds) the
-// index of one that is done, or None. An exception of theirs ends the run and is raised by it.
-class Transport {
- public:
-  explicit Transport(nb::handle object) : object_(nb::borrow(object)) {
-    table_.size = sizeof table_;
-    table_.context = this;
-    table_.rank = nb::cast<int>(object_.attr("rank"));
-    table_.ranks = nb::cast<int>(object_.attr("ranks"));
-    table_.post_send = post_send;
-    table_.post_receive = post_receive;
-    table_.wait_any = wait_any;
-    table_.cancel = cancel;
-    table_.describe = describe;
-    table_.any_thread = nb::cast<bool>(nb::getattr(object_, "any_thread", nb::bool_(false)));
-    const nb::object shared = nb::getattr(object_, "shared", nb::none());
-    if (!shared.is_none()) take_shared(shared);
-  }
-  const infiniTransport_t* table() const { return &table_; }
-  // What a method raised, with a note of what that means here (from Python 3.11 on).
-  void rethrow(const std::string& words) {
-    if (!raised_) return;
-    try {
-      std::rethrow_exception(raised_);
-    } catch (nb::python_error& error) {
-      if (nb::hasattr(error.value(), "add_note")) error.value().attr("add_note")(words.c_str());
-      throw;
-    }
-  }
-  // After a failure: messages may still arrive in what was given to the transport, or be read from there.
-  bool left_open() const { return left_open_; }
-
- private:
-  static constexpr int python_raised = 1;
-  // Addresses by rank; None for ranks of other machines.
-  void take_shared(const nb::object& addresses) {
-    for (const nb::handle one : addresses)
-      shared_.push_back(one.is_none() ? nullptr
-                                      : reinterpret_cast<void*>(nb::cast<uintptr_t>(one)));
-    if (shared_.size() != static_cast<size_t>(table_.ranks))
-      fail_value("shared has ", shared_.size(), " addresses for ", table_.ranks, " ranks");
-    table_.shared = shared_.data();
-    table_.shared_bytes = nb::cast<size_t>(object_.attr("shared_bytes"));
-  }
-  // Runs what Python does, with the GIL; an exception is kept for the end.
-  template <class Body>
-  static int guarded(void* context, Body body) {
-    auto& self = *static_cast<Transport*>(context);
-    const Locked locked;
-    try {
-      body(self);
-      return 0;
-    } catch (...) {
-      if (!self.raised_) self.raised_ = std::current_exception();
-      return python_raised;
-    }
-  }
-  void post(const char* method, int peer, int tag, void* data, size_t bytes, bool writes,
-            void** request) {
-    const nb::object view =
-        nb::steal(PyMemoryView_FromMemory(static_cast<char*>(data), static_cast<Py_ssize_t>(bytes),
-                                          writes ? PyBUF_WRITE : PyBUF_READ));
-    nb::object made = object_.attr(method)(peer, tag, view);
-    *request = made.release().ptr();
-  }
-  static int post_send(void* context, int peer, int tag, const void* data, size_t bytes,
-                       void** request) {
-    return guarded(context, [&](Transport& self) {
-      self.post("post_send", peer, tag, const_cast<void*>(data), bytes, false, request);
-    });
-  }
-  static int post_receive(void* context, int peer, int tag, void* data, size_t bytes,
-                          void** request) {
-    return guarded(context, [&](Transport& self) {
-      self.post("post_receive", peer, tag, data, bytes, true, request);
-    });
-  }
-  static int wait_any(void* context, void** requests, int count, double seconds, int* index,
-                      size_t* bytes) {
-    return guarded(context, [&](Transport& self) {
-      nb::list open;
-      std::vector<int> places;
-      for (int i = 0; i < count; ++i)
-        if (requests[i] != nullptr) {
-          open.append(nb::borrow(static_cast<PyObject*>(requests[i])));
-          places.push_back(i);
-        }
-      const nb::object done = self.object_.attr("wait_any")(open, seconds);
-      *index = -1;
-      if (done.is_none()) return;
-      const auto [at, got] = nb::cast<std::pair<size_t, size_t>>(done);
-      if (at >= places.size()) fail_value("wait_any gave ", at, " of ", places.size(), " requests");
-      *index = places[at];
-      *bytes = got;
-      Py_DECREF(static_cast<PyObject*>(requests[*index]));
-      requests[*index] = nullptr;
-    });
-  }
-  static int cancel(void* context, void** requests, int count) {
-    auto& self = *static_cast<Transport*>(context);
-    const Locked locked;
-    bool ended = true;
-    nb::list open;
-    for (int i = 0; i < count; ++i)
-      if (requests[i] != nullptr) {
-        open.append(nb::steal(static_cast<PyObject*>(requests[i])));
-        requests[i] = nullptr;
-      }
-    try {
-      ended = nb::cast<bool>(self.object_.attr("cancel")(open));
-    } catch (...) {
-      ended = false;
-    }
-    self.left_open_ = self.left_open_ || !ended;
-    return ended ? 0 : 1;
-  }
-  static const char* describe(void*, int) { return "an exception was raised"; }
-
-  nb::object object_;
-  infiniTransport_t table_{};
-  std::vector<void*> shared_;
-  std::exception_ptr raised_;
-  bool left_open_ = false;
-};
-
 // A shard: memory and strides in elements. None: the rank holds nothing of it.
 struct Shard {
   Array array;
@@ -282,14 +157,14 @@ infinicore::Device common_device(std::initializer_list<std::pair<const char*, co
 // Runs `work` on the shards' device without the GIL; an exception of the transport's is raised instead of its status. What the
 // transport did not let go of is never freed.
 template <class Work>
-void run_unlocked(infinicore::Device device, const Call& call, Transport& wire,
+void run_unlocked(infinicore::Device device, bool in_order, Transport& wire,
                   std::initializer_list<nb::handle> operands, Work work) {
   infiniStatus_t status;
   std::string words;
   {
     const CurrentDevice current(device);
     const Unlocked unlocked(true);
-    if (call.stream) infinicore::context::syncDevice();
+    if (!in_order) infinicore::context::syncDevice();
     status = work();
     if (status != INFINI_STATUS_SUCCESS) words = infiniGetLastErrorString();
   }
@@ -301,7 +176,7 @@ void run_unlocked(infinicore::Device device, const Call& call, Transport& wire,
 }
 
 void run(const ReshardPlan& plan, nb::handle dst, nb::handle src, nb::handle transport,
-         double timeout, size_t piece_bytes, size_t staging_bytes, int tag) {
+         double timeout, size_t piece_bytes, size_t staging_bytes, int tag, bool wait) {
   Transport wire(transport);
   const int rank = wire.table()->rank;
   std::vector<size_t> dst_shape(plan.ndim), src_shape(plan.ndim);
@@ -318,7 +193,17 @@ void run(const ReshardPlan& plan, nb::handle dst, nb::handle src, nb::handle tra
   options.piece_bytes = piece_bytes;
   options.staging_bytes = staging_bytes;
   options.tag = tag;
-  run_unlocked(device, call, wire, {dst, src}, [&] {
+  const bool by_rounds = wire.table()->begin_round != nullptr;
+  if (!wait &&
+      (device == infinicore::Device::cpu() || !by_rounds ||
+       wire.table()->takes_device_memory == 0) &&
+      (to.data || from.data))
+    fail_value("wait=False is for shards on a GPU and a process group that has nccl for them");
+  options.without_agreement = wait ? 0 : 1;
+  // Rounds take their place on the stream of the shards' framework.
+  const bool in_order = call.stream == nullptr || (by_rounds && !call.has_own);
+  if (by_rounds) options.stream = call.stream;
+  run_unlocked(device, in_order, wire, {dst, src}, [&] {
     return infiniReshard(plan.plan, to.data, to.strides_or_null(), from.data,
                          from.strides_or_null(), wire.table(), &options);
   });
@@ -343,7 +228,7 @@ void multiply(const ProductPlan& plan, nb::handle c, nb::handle a, nb::handle b,
   options.size = sizeof options;
   options.timeout = timeout;
   options.tag = tag;
-  run_unlocked(device, call, wire, {c, a, b}, [&] {
+  run_unlocked(device, call.stream == nullptr, wire, {c, a, b}, [&] {
     return infiniProduct(plan.plan, to.data, to.strides_or_null(), left.data,
                          left.strides_or_null(), right.data, right.strides_or_null(), alpha, beta,
                          wire.table(), &options);
@@ -369,7 +254,7 @@ void bind_reshard(nb::module_& module) {
            "What a rank's shard is made of afterwards: (source rank, slices of it, slices of the "
            "source's shard).")
       .def("_run", &run, "dst"_a.none(), "src"_a.none(), "transport"_a, "timeout"_a,
-           "piece_bytes"_a, "staging_bytes"_a, "tag"_a)
+           "piece_bytes"_a, "staging_bytes"_a, "tag"_a, "wait"_a)
       .def("__repr__",
            [](const ReshardPlan& plan) { return "ReshardPlan(\"" + plan.text + "\")"; });
   nb::class_<ProductPlan>(module, "ProductPlan",

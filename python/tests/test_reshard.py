@@ -1,4 +1,7 @@
 """Reshardings: ranks are threads that exchange through queues. Over mpi4py: mpi_program.py; over gloo: test_gloo.py."""
+import os
+import pathlib
+import subprocess
 import sys
 import threading
 import time
@@ -250,6 +253,9 @@ class GlooLike:
     def get_world_size(self, group):
         return self.network.ranks
 
+    def get_backend_config(self, group):
+        return "cpu:gloo,cuda:gloo"
+
     def isend(self, tensor, peer, group, tag):
         return self._work(self.network.end(self.here.rank).post_send(peer, tag, tensor.buffer))
 
@@ -259,7 +265,7 @@ class GlooLike:
     def _work(self, request):
         end = self.network.end(self.here.rank)
 
-        def wait():
+        def wait(timeout=None):
             if end.wait_any([request], 20) is None:
                 raise RuntimeError("nobody came")
 
@@ -299,8 +305,17 @@ def test_over_what_can_only_be_waited_for(gloo_like, ranks):
 def test_what_a_request_raises_is_raised(gloo_like):
     dist = gloo_like(2)
     dist.here.rank = 0
-    dist._work = lambda request: types.SimpleNamespace(wait=lambda: 1 / 0)
+    dist._work = lambda request: types.SimpleNamespace(wait=lambda timeout: 1 / 0)
     plan = infini.reshard_plan(infini.Distribution((8,), 2, [None]), infini.Distribution((8,), 2, ["block"]),
                                dtype="f32")
     with pytest.raises(ZeroDivisionError):
         plan.run(np.zeros(8, np.float32), np.zeros(4, np.float32), "torch", timeout=0.1)
+
+
+@pytest.mark.skipif("metax:1" not in infini.devices(), reason="the emulated GPU is not built")
+@pytest.mark.parametrize("what, strict", [("arrives", "1"), ("fails", "0")])  # what failed is kept
+def test_over_nccl(what, strict):
+    program = pathlib.Path(__file__).parent / "nccl_like.py"
+    ran = subprocess.run([sys.executable, program, what], env={**os.environ, "SIMT_EMU_STRICT": strict},
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stdout

@@ -67,6 +67,7 @@ ReshardSettings settings_of(const infiniReshardOptions_t* options) {
   if (given.staging_bytes > 0) made.staging_bytes = static_cast<int64_t>(given.staging_bytes);
   made.tag = given.tag;
   made.agree = given.without_agreement == 0;
+  made.stream = given.stream;
   return made;
 }
 

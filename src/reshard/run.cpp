@@ -5,42 +5,24 @@
 // it. Lanes begin in turns, as many as the staging memory allows; at least one in each direction does. The earliest
 // unfinished lane of all ranks then has begun on both of its sides, so that something always goes on.
 //
-// Ranks that share memory exchange through it, with no message and nothing posted.
+// Ranks that share memory exchange through it, with no message and nothing posted. Transports with rounds do all by these.
 #include "reshard/run.h"
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 
 #include "reshard/agreement.h"
+#include "reshard/by_rounds.h"
 #include "reshard/greeting.h"
 #include "reshard/prepared.h"
+#include "reshard/shards.h"
 #include "reshard/shared_lanes.h"
 #include "reshard/staging.h"
+#include "reshard/waiting.h"
 #include "reshard/wire.h"
 
 namespace infini {
 namespace {
-
-// How long nothing went on. Yields: the one that is waited for may need this core.
-class Waiting {
- public:
-  explicit Waiting(double timeout) : timeout_(timeout) {}
-  void over() { times_ = 0; }
-  // False: as long as the timeout.
-  bool again() {
-    constexpr int spins = 200;
-    if (times_++ == 0) deadline_ = after_seconds(timeout_);
-    if (times_ < spins) return true;
-    std::this_thread::yield();
-    return Clock::now() < deadline_;
-  }
-
- private:
-  const double timeout_;
-  int64_t times_ = 0;
-  Deadline deadline_;
-};
 
 struct LaneState {
   const Lane* lane = nullptr;
@@ -240,28 +222,15 @@ int64_t usual_piece_bytes(int ranks) {
   return std::clamp<int64_t>((1 << 20) / ranks, 64 << 10, 512 << 10);
 }
 
-// Ranks without elements of a side may give no memory for it.
-void require_shards(const ReshardPlan& plan, int rank, const void* dst, const void* src) {
-  const auto holds = [&](const Placement& side, const std::vector<int64_t>& shape) {
-    return side.place_of(rank) >= 0 && std::find(shape.begin(), shape.end(), 0) == shape.end();
-  };
-  if (holds(plan.destination(), plan.dst_shape(rank))) require_pointer(dst, "dst");
-  if (holds(plan.source(), plan.src_shape(rank))) require_pointer(src, "src");
-}
-
-void exchange(Device& device, const ReshardPlan& plan, PreparedReshards& kept, void* dst,
-              const void* src, const ShardStrides& strides, Wire& wire,
-              std::optional<SharedMemory>& shared, ReshardSettings settings) {
-  require(plan.ranks() <= wire.ranks(), INFINI_STATUS_BAD_PARAM, "the plan has ", plan.ranks(),
-          " ranks, the transport ", wire.ranks());
-  if (wire.rank() >= plan.ranks()) return;  // it looks on
-  require_shards(plan, wire.rank(), dst, src);
+void exchange(Device& device, const ReshardPlan& plan, PreparedReshards& kept, const Shards& shards,
+              Wire& wire, std::optional<SharedMemory>& shared, ReshardSettings settings) {
+  if (!takes_part(plan, wire, shards)) return;
   if (settings.piece_bytes == 0) settings.piece_bytes = usual_piece_bytes(plan.ranks());
   SharedMemory& memory = shared.emplace(wire, device.kind() == INFINI_DEVICE_CPU);
   const PieceSizes sizes{settings.piece_bytes, memory.piece_bytes(), memory.neighbours()};
-  const auto prepared = kept.get(device, plan, wire.rank(), strides, sizes);
-  Run run(device, plan, *prepared, static_cast<char*>(dst), static_cast<const char*>(src), wire,
-          memory, settings);
+  const auto prepared = kept.get(device, plan, wire.rank(), shards.strides, sizes);
+  Run run(device, plan, *prepared, static_cast<char*>(shards.dst),
+          static_cast<const char*>(shards.src), wire, memory, settings);
   try {
     run.go();
   } catch (...) {
@@ -276,6 +245,8 @@ void run_reshard(Device& device, const ReshardPlan& plan, PreparedReshards& kept
                  const void* src, const ShardStrides& strides, const infiniTransport_t* transport,
                  const ReshardSettings& settings) {
   Wire wire(transport);
+  const Shards shards{dst, src, strides};
+  if (wire.has_rounds()) return run_by_rounds(device, plan, kept, shards, wire, settings);
   Agreement agreement(wire, settings.tag + 1, plan.hash(), settings.timeout);
   std::optional<SharedMemory> shared;
   const auto failed = [&] {
@@ -283,7 +254,7 @@ void run_reshard(Device& device, const ReshardPlan& plan, PreparedReshards& kept
     if (settings.agree) (void)agreement.reach(false);
   };
   try {
-    exchange(device, plan, kept, dst, src, strides, wire, shared, settings);
+    exchange(device, plan, kept, shards, wire, shared, settings);
   } catch (const Error& error) {
     failed();
     fail(error.status(), error.what(), "; dst is incomplete");

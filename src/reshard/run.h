@@ -14,6 +14,7 @@ struct ReshardSettings {
   int64_t staging_bytes = 256 << 20;
   int tag = 0;
   bool agree = true;
+  void* stream = nullptr;  // of rounds over device memory
 };
 
 // Collective over the transport's ranks. `kept` is what goes with the plan from run to run. Throws where this rank failed or, having agreed, any.

@@ -12,17 +12,18 @@ namespace infini {
 class Block {
  public:
   Block() = default;
-  Block(MemoryPool& pool, size_t bytes)
-      : pool_(&pool), p_(pool.allocate(bytes, nullptr)), bytes_(bytes) {}
+  Block(MemoryPool& pool, size_t bytes, void* stream = nullptr)
+      : pool_(&pool), p_(pool.allocate(bytes, stream)), bytes_(bytes), stream_(stream) {}
   Block(Block&& other) noexcept { *this = std::move(other); }
   Block& operator=(Block&& other) noexcept {
     std::swap(pool_, other.pool_);
     std::swap(p_, other.p_);
     std::swap(bytes_, other.bytes_);
+    std::swap(stream_, other.stream_);
     return *this;
   }
   ~Block() {
-    if (p_ != nullptr) pool_->free(p_, bytes_, nullptr, false);
+    if (p_ != nullptr) pool_->free(p_, bytes_, stream_, false);
   }
 
   char* get() const { return static_cast<char*>(p_); }
@@ -32,6 +33,7 @@ class Block {
   MemoryPool* pool_ = nullptr;
   void* p_ = nullptr;
   size_t bytes_ = 0;
+  void* stream_ = nullptr;  // in whose order it is used
 };
 
 // Two pieces of a lane are in flight at once, each by a slot.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 
@@ -14,6 +15,10 @@ Deadline after_seconds(double seconds) {
                             std::chrono::duration<double>(std::clamp(seconds, 0.0, longest)));
 }
 
+double seconds_until(Deadline deadline) {
+  return std::max(std::chrono::duration<double>(deadline - Clock::now()).count(), 0.0);
+}
+
 Wire::Wire(const infiniTransport_t* transport) : table_{} {
   require_pointer(transport, "transport");
   require(transport->size >= offsetof(infiniTransport_t, takes_device_memory) + sizeof(int),
@@ -23,6 +28,8 @@ Wire::Wire(const infiniTransport_t* transport) : table_{} {
   require(
       table_.post_send != nullptr && table_.post_receive != nullptr && table_.wait_any != nullptr,
       INFINI_STATUS_NULL_POINTER, "the transport lacks post_send, post_receive or wait_any");
+  require((table_.begin_round == nullptr) == (table_.end_round == nullptr),
+          INFINI_STATUS_NULL_POINTER, "the transport has one of begin_round and end_round");
   require(table_.ranks >= 1 && table_.rank >= 0 && table_.rank < table_.ranks,
           INFINI_STATUS_BAD_PARAM, "the transport says that this is rank ", table_.rank, " of ",
           table_.ranks);
@@ -63,8 +70,7 @@ size_t Wire::receive(int peer, int tag, void* data, size_t bytes) {
 }
 
 Wire::Done Wire::wait_any(Deadline deadline) {
-  const double seconds = std::chrono::duration<double>(deadline - Clock::now()).count();
-  const auto done = wait_at_most(std::max(seconds, 0.0));
+  const auto done = wait_at_most(seconds_until(deadline));
   if (!done) fail_late();
   return *done;
 }
@@ -92,6 +98,34 @@ std::optional<Wire::Done> Wire::wait_at_most(double seconds) {
   return Done{number, bytes};
 }
 
+void Wire::begin_round(Round& round, int tag, bool on_device, void* stream) {
+  const bool before = std::exchange(on_stream_, true);  // cancel is asked if this throws
+  check(table_.begin_round(table_.context, tag, round.transfers.data(),
+                           static_cast<int>(round.transfers.size()), on_device ? 1 : 0, stream,
+                           &round.handle),
+        "begin a round", -1);
+  rounds_.push_back(round.handle);
+  on_stream_ = before || on_device;
+}
+
+bool Wire::end_round(Round& round, void* stream, double seconds) {
+  int done = 0;
+  const int error = table_.end_round(table_.context, round.handle, stream, seconds, &done);
+  check(error, "end a round", -1);
+  if (done != 0) std::erase(rounds_, round.handle);
+  return done != 0;
+}
+
+void Wire::fail_late(const Round& round) const {
+  std::string peers;
+  for (const infiniTransfer_t& one : round.transfers)
+    if (peers.size() < 60)
+      peers += (peers.empty() ? "" : ", ") +
+               std::string(one.sends != 0 ? "sending to rank " : "a message of rank ") +
+               std::to_string(one.peer);
+  fail_late(peers);
+}
+
 void Wire::fail_late(std::string peers) const {
   for (size_t i = 0; i < requests_.size() && peers.size() < 60; ++i)
     if (requests_[i] != nullptr)
@@ -102,12 +136,16 @@ void Wire::fail_late(std::string peers) const {
 }
 
 bool Wire::give_up() noexcept {
-  if (posted_ == 0) return true;
+  if (posted_ == 0 && rounds_.empty() && !on_stream_) return true;
+  requests_.insert(requests_.end(), rounds_.begin(), rounds_.end());
   const bool ended =
       table_.cancel != nullptr &&
       table_.cancel(table_.context, requests_.data(), static_cast<int>(requests_.size())) == 0;
   requests_.assign(requests_.size(), nullptr);
+  about_.resize(requests_.size());
   posted_ = 0;
+  rounds_.clear();
+  on_stream_ = false;
   return ended;
 }
 

@@ -1,6 +1,8 @@
 // A transport between threads of one process, which can be told to fail: for tests.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -35,7 +37,15 @@ class InProcessNetwork {
       table.shared = parts_.data();
       table.shared_bytes = shared_bytes_;
     }
-    table.describe = [](void*, int error) { return error == 7 ? "the cable was cut" : nullptr; };
+    if (rounds) {
+      table.begin_round = begin_round;
+      table.end_round = end_round;
+    }
+    table.describe = [](void*, int error) {
+      return error == 7   ? "the cable was cut"
+             : error == 8 ? "a message of a round is short"
+                          : nullptr;
+    };
     return table;
   }
 
@@ -54,6 +64,11 @@ class InProcessNetwork {
   void (*copy)(void* to, const void* from, size_t bytes) =
       [](void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); };
 
+  // Whether transports have rounds. How one waits for a stream, for rounds of device memory; rounds without transfers.
+  bool rounds = false;
+  void (*await)(void* stream) = [](void*) {};
+  std::atomic<int> empty_rounds{0};
+
   // What goes wrong with the n-th send of a rank (from 0 on), if anything.
   enum class Fault { none, lost, shortened, refused };
   Fault fault = Fault::none;
@@ -70,6 +85,8 @@ class InProcessNetwork {
     const char* from = nullptr;
     char* to = nullptr;
     size_t bytes = 0;
+    std::vector<std::shared_ptr<Request>> parts;  // of a round
+    std::vector<size_t> wanted;
   };
   using Key = std::tuple<int, int, int>;  // from, to, tag
   struct Queue {
@@ -153,11 +170,56 @@ class InProcessNetwork {
     for (int i = 0; i < count; ++i)
       if (requests[i] != nullptr) {
         request_of(requests[i])->dead = true;
+        for (const auto& part : request_of(requests[i])->parts) part->dead = true;
         delete &request_of(requests[i]);
         requests[i] = nullptr;
       }
     return 0;
   }
+
+  static int begin_round(void* context, int tag, const infiniTransfer_t* transfers, int count,
+                         int on_device, void* stream, void** round) {
+    InProcessNetwork& net = *static_cast<End*>(context)->network;
+    if (on_device != 0) net.await(stream);
+    net.empty_rounds += count == 0;
+    auto made = std::make_shared<Request>();
+    for (const infiniTransfer_t* one = transfers; one != transfers + count; ++one) {
+      void* request = nullptr;
+      const auto post = [&](auto how) {
+        return how(context, one->peer, round_tag + tag, one->data, one->bytes, &request);
+      };
+      if (const int error = one->sends != 0 ? post(post_send) : post(post_receive)) {
+        const std::lock_guard lock(net.mutex_);
+        for (const auto& part : made->parts) part->dead = true;
+        return error;
+      }
+      made->parts.push_back(request_of(request));
+      made->wanted.push_back(one->bytes);
+      delete &request_of(request);
+    }
+    *round = new std::shared_ptr<Request>(made);
+    return 0;
+  }
+  // Of device memory, too: copies are over when they were made.
+  static int end_round(void* context, void* round, void*, double seconds, int* done) {
+    InProcessNetwork& net = *static_cast<End*>(context)->network;
+    std::unique_lock lock(net.mutex_);
+    const Request& whole = *request_of(round);
+    const auto over = [&] {
+      return std::all_of(whole.parts.begin(), whole.parts.end(),
+                         [](const auto& part) { return part->done; });
+    };
+    *done = net.changed_.wait_for(lock, std::chrono::duration<double>(seconds), over);
+    if (*done == 0) return 0;
+    bool all_whole = true;
+    for (size_t i = 0; i < whole.parts.size(); ++i)
+      all_whole =
+          all_whole && (whole.parts[i]->to == nullptr || whole.parts[i]->bytes == whole.wanted[i]);
+    if (!all_whole) return 8;
+    delete &request_of(round);
+    return 0;
+  }
+  static constexpr int round_tag = 1000;  // what posted messages have, they have not
 
   struct alignas(64) Line {
     char bytes[64];
