@@ -19,9 +19,16 @@ def _name(dtype: Any) -> str:
         name = str(dtype)
         if isinstance(dtype, DType) and name in _OWN:
             return _OWN[name]
+        if name in _OWN:
+            _refuse(name)
         return _COMMON.get(name, name)
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
     return str(name).rpartition(".")[2]
+
+
+def _refuse(name: str) -> None:
+    """Raises what every function says to a name that nobody knows, or that means two things."""
+    Tensor.empty((0,), name)
 
 
 def _numpy_dtype(name: str) -> Any:
@@ -30,6 +37,8 @@ def _numpy_dtype(name: str) -> Any:
     try:
         return numpy.dtype(name)
     except TypeError:
+        if name != "float8_e5m2":  # of infini's tensors none is of it
+            _refuse(name)
         import ml_dtypes
 
         return numpy.dtype(getattr(ml_dtypes, name))
@@ -44,6 +53,8 @@ def _empty_like(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     if module == "torch":
         import torch
 
+        if not hasattr(torch, name):
+            _refuse(name)
         return torch.empty(shape, dtype=getattr(torch, name), device=x.device)
     if module == "cupy":
         import cupy

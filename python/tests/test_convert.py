@@ -82,6 +82,23 @@ def test_what_is_wrong_is_named():
         infini.copy(np.frombuffer(x.data, np.int8)[1:5], np.frombuffer(x.data, np.uint8)[:4])
 
 
+@pytest.mark.parametrize("name", ["i8", "u8", "f8", "byte"])
+def test_names_of_two_meanings_are_refused_as_everywhere(name):
+    x = np.zeros(3, np.float32)
+    with pytest.raises(TypeError, match="to infini and .* to NumPy"):
+        infini.convert(x, name)
+    with pytest.raises(TypeError, match="to infini and .* to NumPy"):
+        infini.cast(x, name)
+    if name != "f8":  # without ml_dtypes NumPy has none
+        assert infini.convert(x, infini.DType(name)).itemsize == 1
+
+
+@pytest.mark.parametrize("name", ["q4", "e5m2", 5, np.dtype("S3")])
+def test_unknown_names_are_refused(name):
+    with pytest.raises(infini.InvalidType, match="dtype is .*; expected one of"):
+        infini.convert(np.zeros(3, np.float32), name)
+
+
 def test_over_memory_of_another_type_in_place():
     x = np.float32([1.5, -2.5, 3])
     y = x.view(np.int32)
