@@ -1,11 +1,22 @@
 """open: the tensors of a file, read when they are asked for."""
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ._core import InvalidValue, Tensor, _File
+
+
+def _index(item: Any) -> Any:
+    """An item of an index; True and arrays pick elements in NumPy, which is not done here."""
+    if item is Ellipsis or isinstance(item, slice):
+        return item
+    try:
+        return operator.index(None if isinstance(item, bool) else item)
+    except TypeError:
+        raise TypeError(f"an index is a whole number, a slice or '...', not {type(item).__name__}") from None
 
 
 class FileTensor:
@@ -30,7 +41,7 @@ class FileTensor:
         return self[...]
 
     def __getitem__(self, index: Any) -> Tensor:
-        items = list(index) if isinstance(index, tuple) else [index]
+        items = [_index(item) for item in (index if isinstance(index, tuple) else (index,))]
         if items.count(Ellipsis) > 1:
             raise IndexError("an index has at most one '...'")
         if Ellipsis in items:
@@ -46,13 +57,9 @@ class FileTensor:
                 ranges.append((indices.start if len(indices) else 0, len(indices), indices.step))
                 shape.append(len(indices))
                 continue
-            try:
-                number = item.__index__()
-            except AttributeError:
-                raise TypeError(f"an index is a whole number, a slice or '...', not {type(item).__name__}") from None
-            if not -extent <= number < extent:
-                raise IndexError(f"index {number} is not in dim {dim} of {self.name!r}, which has {extent}")
-            ranges.append((number % extent, 1, 1))
+            if not -extent <= item < extent:
+                raise IndexError(f"index {item} is not in dim {dim} of {self.name!r}, which has {extent}")
+            ranges.append((item % extent, 1, 1))
         read = self._file.read(self._index, ranges)
         return read if tuple(read.shape) == tuple(shape) else read.reshape(*shape) if shape else read.reshape(())
 

@@ -52,8 +52,10 @@ def test_mapping_and_errors(tmp_path):
     for index in (3, -4, (0, 0)):
         with pytest.raises(IndexError):
             file["a"][index]
-    with pytest.raises(TypeError):
-        file["a"]["x"]
+    for index in ("x", True, 1.5, [0, 1], np.array([0, 1]), (None, 0), (..., np.array([True]))):
+        with pytest.raises(TypeError, match="an index is a whole number, a slice or '...', not"):
+            file["a"][index]
+    assert file["a"][np.int64(2)].tolist() == file["a"][np.array(-1)].tolist() == 2
     with pytest.raises(ValueError, match="No such file"):
         infini.open(tmp_path / "none.npy")
     with pytest.raises(ValueError, match="expected a name"):
