@@ -33,11 +33,32 @@ function(infini_find_provider name)
   set(${name}_PATH ${path} PARENT_SCOPE)
 endfunction()
 
+# Tests read GoogleTest's and the standard's headers once, and are not optimised beyond what makes them short to run: half of
+# a build is theirs. A compiler cache (a launcher) knows nothing of precompiled headers and does without.
+if(INFINI_BUILD_TESTS)
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+  endif()
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cpp CONTENT "// Only its headers count.\n")
+  add_library(infini_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cpp)
+  target_link_libraries(infini_test_headers PRIVATE GTest::gtest)
+  target_precompile_headers(infini_test_headers PRIVATE <gtest/gtest.h> <algorithm> <array> <functional> <memory> <optional>
+                            <random> <sstream> <string> <thread> <vector>)
+  # Programs are compiled so, and precompiled headers serve no others.
+  set_target_properties(infini_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(infini_test_headers PRIVATE -fPIE)
+endif()
+function(infini_compile_as_test target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_precompile_headers(${target} REUSE_FROM infini_test_headers)
+endfunction()
+
 # infini_add_test(NAME [SOURCES...] [LIBS ...] [ENV ...]): a GoogleTest program, one ctest entry. It
 # links the whole library's objects, hidden parts included.
 function(infini_add_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;ENV" ${ARGN})
   add_executable(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
+  infini_compile_as_test(${name})
   target_link_libraries(${name} PRIVATE infini_objects ${ARG_LIBS} GTest::gtest GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   add_test(NAME ${name} COMMAND ${name})
