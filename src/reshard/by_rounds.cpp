@@ -19,8 +19,9 @@ class ByRounds {
   ByRounds(Device& device, const ReshardPlan& plan, PreparedReshards& kept, const Shards& shards,
            Wire& wire, const ReshardSettings& settings)
       : wire_(wire), settings_(settings) {
-    if (settings_.piece_bytes == 0) settings_.piece_bytes = usual_round_bytes(plan.ranks());
-    const auto hash = Hash().add(plan.hash()).add(settings_.piece_bytes).value();
+    // From these all ranks find the same pieces.
+    const auto hash =
+        Hash().add(plan.hash()).add(settings.piece_bytes).add(settings.staging_bytes).value();
     before_.emplace(wire, settings.tag + 1, hash, settings.timeout);
     after_.emplace(wire, settings.tag + 1, hash, settings.timeout);
     try {
@@ -48,11 +49,13 @@ class ByRounds {
   }
 
  private:
-  // Two rounds of what is sent and received are in staging; all ranks find the same.
-  int64_t usual_round_bytes(int ranks) const {
-    constexpr int64_t best = 4 << 20, least = 64 << 10;
+  // Two rounds of what is sent and received are in staging. In host memory longer ones find nothing more in the caches; on a device
+  // each costs the host a third of a millisecond.
+  int64_t usual_round_bytes(int ranks, bool on_wire) const {
+    constexpr int64_t best_on_host = 4 << 20, best_on_device = 64 << 20, least = 64 << 10;
     const int64_t lanes = 4 * std::max<int64_t>(ranks - 1, 1);
-    return std::clamp<int64_t>(settings_.staging_bytes / lanes, least, best);
+    return std::clamp<int64_t>(settings_.staging_bytes / lanes, least,
+                               on_wire ? best_on_device : best_on_host);
   }
 
   void prepare(Device& device, const ReshardPlan& plan, PreparedReshards& kept,
@@ -60,12 +63,14 @@ class ByRounds {
     if (!takes_part(plan, wire_, shards)) return;
     const bool has_any = shards.dst != nullptr || shards.src != nullptr;
     const bool device_memory = device.kind() != INFINI_DEVICE_CPU;
+    const bool on_wire = device_memory && wire_.rounds_take_device_memory();
     if (has_any) kinds_ = device_memory ? on_device : on_host;
+    if (settings_.piece_bytes == 0)
+      settings_.piece_bytes = usual_round_bytes(plan.ranks(), on_wire);
     prepared_ =
         kept.get(device, plan, wire_.rank(), shards.strides, {settings_.piece_bytes, 0, {}});
     run_.emplace(device, *prepared_, static_cast<char*>(shards.dst),
-                 static_cast<const char*>(shards.src), wire_, settings_,
-                 device_memory && wire_.rounds_take_device_memory());
+                 static_cast<const char*>(shards.src), wire_, settings_, on_wire);
   }
 
   // Nobody writes before all have said that they run the same plan and have their memory.

@@ -127,6 +127,17 @@ TEST_F(ReshardRoundsFaults, OtherPiecesAreToldBeforeAnythingMoves) {
   EXPECT_EQ(ranks, expect_all_fail(outcomes, "dst is as it was"));
 }
 
+TEST_F(ReshardRoundsFaults, OtherStagingIsToldBeforeAnythingMoves) {
+  const auto outcomes = on_ranks(ranks, [&](int rank) {
+    const std::vector<int32_t> src(64 * 16);
+    std::vector<int32_t> dst(64 * 16);
+    const infiniTransport_t transport = network_.transport_of(rank);
+    const auto options = options_of(0, rank == 3 ? 1 << 20 : 1 << 21, 0.2);
+    return infiniReshard(plan_, dst.data(), nullptr, src.data(), nullptr, &transport, &options);
+  });
+  EXPECT_EQ(ranks, expect_all_fail(outcomes, "dst is as it was"));
+}
+
 TEST_F(ReshardRoundsFaults, MissingMemoryIsToldBeforeAnythingMoves) {
   const auto outcomes = on_ranks(
       ranks, [&](int rank) { return reshard(network_, rank, plan_, 256, 0.2, rank != 0); });
