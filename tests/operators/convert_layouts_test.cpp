@@ -166,6 +166,7 @@ TEST_F(ConvertLayouts, TransposesPastTheCaches) {
   cpu::Policy policy;
   policy.threads = 2;
   policy.streamed_bytes = policy.bytes_per_thread = 1;
+  policy.strip = 192;  // of several strips, each begun anew
   const cpu::ForcedPolicy lowered(policy);
   Layouts draw(14);
   for (int i = 0; i < 150 && !HasFatalFailure(); ++i) {

@@ -27,7 +27,8 @@ struct ConvertLines {
   int64_t row_step[2], column_step[2];
   bool saturates;
   Flow flow;
-  int64_t ahead;  // a row is asked for when the one so many before it is read; 0: none is
+  const char* ask;  // or null: with each row as many bytes of another are asked for
+  const int64_t* ask_of_row;
 };
 
 struct ConvertLanes {
@@ -37,7 +38,8 @@ struct ConvertLanes {
                               Flow flow);
 
   // y = x, or x·scale + shift, by Format of y and of x, all of whose numbers are f32. Rounded to f32 once, if anything is
-  // computed, and to y once, to nearest even. Integers are saturated and NaN becomes 0.
+  // computed, and to y once, to nearest even. Integers are saturated and NaN becomes 0. Columns are whole groups.
+  int64_t group;
   Lines lines[2][narrow_format_count][narrow_format_count];
   // By Format; widening is exact.
   WidenWide widen_wide[format_count];

@@ -158,20 +158,21 @@ struct RowConversion {
   }
 };
 
-// Two vectors at a time, `count` of elements in all. (A function of its own, for a row and for what is left of it.)
-template <class To, class From, class Body>
-[[gnu::noinline]] void convert_pairs(char* to, const char* from, int64_t count, bool far, bool past,
-                                     const Body& shared) {
+// Two vectors at a time, a group of columns.
+constexpr int64_t group = 2 * lanes;
+template <class To, class From, bool asks, class Body>
+inline void convert_row(char* to, const char* from, int64_t columns, Flow flow,
+                        const Body& shared) {
   using Out = Vector<typename To::type>;
   using In = Vector<typename From::type>;
   const Body body = shared;  // the stores might change anything that is read through a reference
-  for (int64_t i = 0; i < count; i += 2 * lanes, from += 2 * sizeof(In), to += 2 * sizeof(Out)) {
-    if (far)
+  for (int64_t i = 0; i < columns; i += group, from += 2 * sizeof(In), to += 2 * sizeof(Out)) {
+    if (asks && flow.far)
       for (size_t line = 0; line < 2 * sizeof(In); line += 64)
         __builtin_prefetch(from + ahead_bytes + line, 0, 3);
     const Out low = body(load_lanes<In>(from), i),
               high = body(load_lanes<In>(from + sizeof(In)), i + lanes);
-    if (past) {
+    if (asks && flow.past) {
       store_past(to, low);
       store_past(to + sizeof(Out), high);
     } else {
@@ -182,50 +183,35 @@ template <class To, class From, class Body>
 }
 
 template <class To, class From, bool scales>
-void convert_row(char* y, const char* x, int64_t columns, Flow flow,
-                 RowConversion<To, From, scales> body) {
-  using Out = typename To::type;
-  using In = typename From::type;
-  constexpr int64_t group = 2 * lanes;
-  constexpr auto alignment = sizeof(Vector<Out>) < 64 ? sizeof(Vector<Out>) : 64;
-  const int64_t whole = columns / group * group;
-  const auto rest = static_cast<size_t>(columns - whole);
-  const bool past = flow.past && reinterpret_cast<uintptr_t>(y) % alignment == 0;
-  convert_pairs<To, From>(y, x, whole, flow.far, past, body);
-  if (rest == 0) return;
-  In in[group] = {};
-  Out out[group];
-  float table[2][group] = {};
-  std::memcpy(in, x + whole * int64_t{sizeof(In)}, rest * sizeof(In));
-  for (int k = 0; scales && k < 2; ++k)
-    if (body.table[k] != nullptr) {
-      std::memcpy(table[k], body.table[k] + whole, rest * sizeof(float));
-      body.table[k] = table[k];
-    }
-  convert_pairs<To, From>(reinterpret_cast<char*>(out), reinterpret_cast<const char*>(in), group,
-                          false, false, body);
-  std::memcpy(y + whole * int64_t{sizeof(Out)}, out, rest * sizeof(Out));
-}
-
-template <class To, class From, bool scales>
 void lines_of(const ConvertLines& lines) {
-  const int64_t row_bytes = lines.columns * int64_t{sizeof(typename From::type)};
-  for (int64_t r = 0; r < lines.rows; ++r) {
-    if (lines.ahead > 0 && r + lines.ahead < lines.rows) {
-      const char* const next = lines.x + lines.x_of_row[r + lines.ahead];
-      for (int64_t byte = 0; byte < row_bytes; byte += 64) __builtin_prefetch(next + byte, 0, 2);
-    }
-    RowConversion<To, From, scales> body{{}, {}, lines.saturates};
+  constexpr auto alignment =
+      sizeof(Vector<typename To::type>) < 64 ? sizeof(Vector<typename To::type>) : 64;
+  const int64_t rows = lines.rows, columns = lines.columns, y_step = lines.y_step,
+                row_bytes = columns * int64_t{sizeof(typename From::type)};
+  const char *const x = lines.x, *const ask = lines.ask;
+  const int64_t *const x_of_row = lines.x_of_row, *const ask_of_row = lines.ask_of_row;
+  const float* number[2] = {lines.number[0], lines.number[1]};
+  RowConversion<To, From, scales> body{{}, {}, lines.saturates};
+  char* y = lines.y;
+  for (int64_t r = 0; r < rows; ++r, y += y_step) {
+    // (Where rows begin within lines the first one is there already, with what lies before it.)
+    if (ask != nullptr)
+      for (int64_t byte = 63; byte < row_bytes + 63; byte += 64)
+        __builtin_prefetch(ask + ask_of_row[r] + byte, 0, 3);
     for (int k = 0; scales && k < 2; ++k) {
-      const float* const number = lines.number[k] + r * lines.row_step[k];
       if (lines.column_step[k] == 0)
-        body.number[k] = Floats{} + *number;
+        body.number[k] = Floats{} + *number[k];
       else
-        body.table[k] = number;
+        body.table[k] = number[k];
+      number[k] += lines.row_step[k];
     }
-    convert_row<To, From, scales>(lines.y + r * lines.y_step,
-                                  lines.x + (lines.x_of_row == nullptr ? 0 : lines.x_of_row[r]),
-                                  lines.columns, lines.flow, body);
+    Flow flow = lines.flow;
+    flow.past = flow.past && reinterpret_cast<uintptr_t>(y) % alignment == 0;
+    const char* const from = x + (x_of_row == nullptr ? 0 : x_of_row[r]);
+    if (flow.far || flow.past)
+      convert_row<To, From, true>(y, from, columns, flow, body);
+    else
+      convert_row<To, From, false>(y, from, columns, flow, body);
   }
 }
 
@@ -241,7 +227,8 @@ constexpr void fill_all(ConvertLanes::Lines (&lines)[narrow_format_count][narrow
   (fill_row<scales, All, All...>(lines[y++]), ...);
 }
 constexpr ConvertLanes make_table() {
-  ConvertLanes t{{},
+  ConvertLanes t{group,
+                 {},
                  {widen_wide_of<U8>, widen_wide_of<I8>, widen_wide_of<U16>, widen_wide_of<I16>,
                   widen_wide_of<E4M3>, widen_wide_of<E5M2>, widen_wide_of<F16>, widen_wide_of<BF16>,
                   widen_wide_of<F32>, widen_integers<int32_t>, widen_integers<uint32_t>, widen_f64},

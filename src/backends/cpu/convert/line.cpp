@@ -40,19 +40,55 @@ void LineConverter::convert(ConvertLines lines, LineScratch& scratch) const {
     for (int k = 0; k < 2; ++k)
       if (lines.number[k] != nullptr) lines.number[k] += head * lines.column_step[k];
   }
+  prepare(lines);
+  convert_prepared(lines, scratch);
+}
+
+void LineConverter::prepare(ConvertLines& lines) const {
   lines.saturates = saturates_;
-  if (wide_) {
-    for (int64_t row = 0; row < lines.rows; ++row)
-      for (int64_t i = 0; i < lines.columns; i += LineScratch::chunk)
-        convert_chunk(lines, row, i, std::min(LineScratch::chunk, lines.columns - i), scratch);
-    return;
-  }
+  if (wide_) return;
   for (int k = 0; k < 2; ++k)
     if (lines.number[k] == nullptr) {
       lines.number[k] = &narrow_constants_[k];
       lines.row_step[k] = lines.column_step[k] = 0;
     }
-  narrow_(lines);
+}
+
+void LineConverter::convert_wide(const ConvertLines& lines, LineScratch& scratch) const {
+  for (int64_t row = 0; row < lines.rows; ++row) {
+    for (int64_t byte = 0; lines.ask != nullptr && byte < lines.columns * x_bytes_;
+         byte += line_bytes)
+      __builtin_prefetch(lines.ask + lines.ask_of_row[row] + byte + line_bytes - 1, 0, 3);
+    for (int64_t i = 0; i < lines.columns; i += LineScratch::chunk)
+      convert_chunk(lines, row, i, std::min(LineScratch::chunk, lines.columns - i), scratch);
+  }
+}
+
+void LineConverter::convert_narrow(ConvertLines lines) const {
+  const int64_t rest = lines.columns & (lanes_.group - 1), whole = lines.columns - rest;
+  lines.columns = whole;
+  if (whole > 0) narrow_(lines);
+  if (rest == 0) return;
+  // What is left of each row, by way of a group.
+  constexpr int64_t most = 64;
+  alignas(64) char x[most * sizeof(float)] = {}, y[most * sizeof(float)];
+  float tables[2][most] = {};
+  ConvertLines one = line(y, x, lanes_.group, {});
+  one.saturates = lines.saturates;
+  for (int k = 0; k < 2; ++k) one.column_step[k] = lines.column_step[k];
+  for (int64_t row = 0; row < lines.rows; ++row) {
+    const char* const from = lines.x + (lines.x_of_row == nullptr ? 0 : lines.x_of_row[row]);
+    std::memcpy(x, from + whole * x_bytes_, static_cast<size_t>(rest * x_bytes_));
+    for (int k = 0; k < 2; ++k) {
+      one.number[k] = lines.number[k] + row * lines.row_step[k];
+      if (lines.column_step[k] == 0) continue;
+      std::copy_n(one.number[k] + whole, rest, tables[k]);
+      one.number[k] = tables[k];
+    }
+    narrow_(one);
+    std::memcpy(lines.y + row * lines.y_step + whole * y_bytes_, y,
+                static_cast<size_t>(rest * y_bytes_));
+  }
 }
 
 void LineConverter::convert_chunk(const ConvertLines& lines, int64_t row, int64_t first,

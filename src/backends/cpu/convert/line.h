@@ -32,10 +32,19 @@ class LineConverter {
   // Rows of y and x are the same or do not overlap. Where number[k] is null it is the plan's. What goes past the caches is
   // fenced by the caller; it begins with a whole line of y.
   void convert(ConvertLines lines, LineScratch& scratch) const;
+  // The same of lines that are prepared, once for many, and of which none goes past the caches.
+  void prepare(ConvertLines& lines) const;
+  void convert_prepared(const ConvertLines& lines, LineScratch& scratch) const {
+    if (narrow_ != nullptr && (lines.columns & (lanes_.group - 1)) == 0) return narrow_(lines);
+    if (narrow_ != nullptr) return convert_narrow(lines);
+    convert_wide(lines, scratch);
+  }
   // Elements up to the next line of y; 0 where none of them begins one.
   int64_t elements_to_line(const char* y) const;
 
  private:
+  void convert_narrow(ConvertLines lines) const;
+  void convert_wide(const ConvertLines& lines, LineScratch& scratch) const;
   void convert_chunk(const ConvertLines& lines, int64_t row, int64_t first, int64_t count,
                      LineScratch& scratch) const;
 

@@ -36,13 +36,10 @@ std::optional<ConvertTiles> make_convert_tiles(const OperatorPlan& plan, const P
   if (!tiles) return std::nullopt;
   ConvertTiles schedule{std::move(*tiles), {}, {}, {}, {plan.offsets[2], plan.offsets[3]}};
   TileSchedule& t = schedule.tiles;
-  // Lines of y go past the caches in pairs where that is by whole lines: single ones of many columns take twice as long.
+  // Lines of y go past the caches in pairs: single ones of many columns take twice as long.
   t.staged = t.soon = t.fetches_all = false;
-  t.depth =
-      t.store == TileSchedule::Store::streamed && t.aligned() && t.row_bytes() >= 2 * line_bytes
-          ? 2
-          : 1;
-  t.chunk = std::min(t.row_count, round_up(t.chunk, t.panel_rows()));
+  t.depth = t.store == TileSchedule::Store::streamed && t.row_bytes() >= 2 * line_bytes ? 2 : 1;
+  t.chunk = t.row_count;
   const std::vector<OperatorLoop> nest = nest_of(plan);
   schedule.outer = numbers_of(t.outer, nest, schedule.offsets);
   schedule.rows = numbers_of(t.rows, nest, schedule.offsets);

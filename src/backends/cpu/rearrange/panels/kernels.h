@@ -56,6 +56,14 @@ struct Outflow {
 
 using OutflowKernel = void (*)(Outflow&);
 
+// Rows that somebody puts together in L1 for the panel that comes next, while this one is transposed.
+struct Filling {
+  void (*fill)(Filling&, int rows);  // so many more of them
+  int left;                          // rows
+  int each;                          // that are put together at a time
+  int every, blocks;                 // after so many blocks of columns; those since the last time
+};
+
 struct Panel {
   char* dst;
   const int64_t* dst_of_column;  // byte offsets from dst, `columns` of them
@@ -77,11 +85,10 @@ struct Panel {
   bool unwritten;    // streaming with a skew: only to be carried, since others write it
   Outflow* outflow;  // packed
   char* buffer;      // buffered
-  const char* next;  // buffered, and where read_bytes is not 0: next_of_row counts from there
-  // Rows that were put together in L1: of those that come next so many, of so many bytes each, are fetched.
-  int64_t read_rows, read_bytes;
-  bool reads_on;  // packed: 16 bytes may be read of every row, though it has fewer columns
-  int64_t atom;   // atoms: bytes of each
+  const char* next;  // buffered: next_of_row counts from there
+  Filling* filling;  // or null; nothing is fetched then
+  bool reads_on;     // packed: 16 bytes may be read of every row, though it has fewer columns
+  int64_t atom;      // atoms: bytes of each
 
   int64_t column(int64_t c) const { return dst_of_column ? dst_of_column[c] : c * column_step; }
   int64_t row(int r) const {
@@ -119,9 +126,10 @@ struct PanelKernels {
   PanelKernel buffered = nullptr, buffered_streamed = nullptr;
   PanelKernel packed =
       nullptr;  // as cached, of rows that fill no line, too, and lets others flow out
-  PanelKernel atoms = nullptr;     // the same of elements that are no words
-  OutflowKernel begin = nullptr;   // of an outflow
-  OutflowKernel finish = nullptr;  // lets flow out all that is left
+  PanelKernel atoms = nullptr;              // the same of elements that are no words
+  OutflowKernel begin = nullptr;            // of an outflow
+  OutflowKernel finish = nullptr;           // lets flow out all that is left
+  PanelKernel skewed_pairs_near = nullptr;  // skewed_pairs of rows that lie in L1
 };
 
 // word is 1, 2, 4, 8 or 16. The level must be offered by this machine.

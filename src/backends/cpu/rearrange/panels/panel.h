@@ -80,31 +80,6 @@ template <int word>
   for (int r = 0; r < L; ++r) __builtin_prefetch(src + row[r] + at, 0, 2);
 }
 
-// Asks for the lines of rows that somebody will read into a buffer when this panel has been transposed, evenly over its blocks.
-class ReadAhead {
- public:
-  ReadAhead(const Panel& p, bool wanted, int64_t word)
-      : at_(p.next), row_(p.next_of_row), bytes_(p.read_bytes) {
-    if (!wanted || bytes_ == 0) return;
-    const int64_t blocks = p.columns * word / 16, lines = p.read_rows * ((bytes_ + 63) / 64);
-    end_ = row_ + p.read_rows;
-    lines_ = blocks == 0 ? 0 : (lines + blocks - 1) / blocks;
-  }
-  int64_t lines() const { return lines_; }  // for each block
-  [[gnu::always_inline]] void ask() {
-    for (int64_t i = 0; i < lines_ && row_ != end_; ++i) {
-      __builtin_prefetch(at_ + *row_ + byte_, 0, 2);
-      if ((byte_ += 64) >= bytes_) byte_ = 0, ++row_;
-    }
-  }
-
- private:
-  const char* at_;
-  const int64_t* row_;
-  const int64_t* end_ = nullptr;
-  int64_t bytes_, byte_ = 0, lines_ = 0;
-};
-
 // What is fetched while a panel is walked: all of the next one, each block its share, where strips are short or the
 // machine likes it. Else strips are followed by the hardware, but late: so the last lines of a panel ask for the first
 // ones of the next, half as many. (Asked for sooner, they push aside what the hardware follows.)
@@ -112,26 +87,32 @@ template <class V, int word>
 class Fetch {
  public:
   Fetch(const Panel& p, int part)
-      : src_(p.src), next_(part == 0 ? p.next_of_row : nullptr), read_(p, part == 0, word) {
+      : src_(p.src),
+        next_(part == 0 ? p.next_of_row : nullptr),
+        filling_(part == 0 ? p.filling : nullptr) {
     const int64_t bytes = p.columns * word;
     if (!p.fetches_all && bytes > last_bytes) begin_ = bytes - last_bytes;
   }
   // Before the block at column byte `at`, which is a multiple of 16.
   [[gnu::always_inline]] void block(int64_t at) {
-    if (next_ == nullptr) return;
-    if (read_.lines() > 0)
-      read_.ask();
-    else if (begin_ == 0)
+    if (next_ == nullptr) return fill();
+    if (begin_ == 0)
       fetch_rows<word>(src_, next_, at);
     else if (at >= begin_ && at % 32 == 0)
       fetch_rows<word>(src_, next_, (at - begin_) / 32 * 16);
   }
 
  private:
+  [[gnu::always_inline]] void fill() {
+    if (filling_ == nullptr || ++filling_->blocks < filling_->every || filling_->left == 0) return;
+    filling_->blocks = 0;
+    filling_->fill(*filling_, filling_->each < filling_->left ? filling_->each : filling_->left);
+  }
+
   static constexpr int64_t last_bytes = 1024;
   const char* src_;
   const int64_t* next_;
-  ReadAhead read_;
+  Filling* filling_;
   int64_t begin_ = 0;
 };
 
@@ -280,26 +261,31 @@ void run_paired(const Panel& p) {
     run_edge<V, word, true>(p, Rows<V, word>(p, 1).at, 1, c, (p.rows - unit) * word);
 }
 
-// Pairs of lines straight from rows that lie in L1.
+// Calls emit as walk_tiles does, for pairs of lines straight from rows that lie in L1.
+template <class V, int word, class Emit>
+inline int64_t walk_near(const Panel& p, Emit emit) {
+  constexpr int L = 16 / word;
+  const Rows<V, word> upper(p, 0), lower(p, 1);
+  Fetch<V, word> fetch(p, 0);
+  int64_t c = 0;
+  for (const int64_t columns = p.columns; c + L <= columns; c += L) {
+    typename V::type v[2 * L];
+    load_whole_block<V, word>(v, upper.at, c * word);
+    load_whole_block<V, word>(v + L, lower.at, c * word);
+    emit(c, v, nothing);
+    fetch.block(c * word);
+  }
+  return c;
+}
+
 template <class V, int word>
 void run_paired_near(const Panel& p) {
-  constexpr int L = 16 / word, unit = 64 / word;
-  const Rows<V, word> upper(p, 0), lower(p, 1);
+  constexpr int unit = 64 / word;
   int64_t c = 0;
-  if (p.rows == 2 * unit) {
-    const auto store = pairs_of<V, word>(p.dst, p.dst_of_column);
-    Fetch<V, word> fetch(p, 0);
-    for (const int64_t columns = p.columns; c + L <= columns; c += L) {
-      typename V::type v[2 * L];
-      fetch.block(c * word);
-      load_whole_block<V, word>(v, upper.at, c * word);
-      load_whole_block<V, word>(v + L, lower.at, c * word);
-      store(c, v, nothing);
-    }
-  }
+  if (p.rows == 2 * unit) c = walk_near<V, word>(p, pairs_of<V, word>(p.dst, p.dst_of_column));
   const int bytes = p.rows * word;
-  run_edge<V, word, true>(p, upper.at, 0, c, bytes < 64 ? bytes : 64);
-  if (bytes > 64) run_edge<V, word, true>(p, lower.at, 1, c, bytes - 64);
+  run_edge<V, word, true>(p, Rows<V, word>(p, 0).at, 0, c, bytes < 64 ? bytes : 64);
+  if (bytes > 64) run_edge<V, word, true>(p, Rows<V, word>(p, 1).at, 1, c, bytes - 64);
 }
 
 template <class V, int word>

@@ -104,8 +104,8 @@ void run_skewed_pairs_edge(const Panel& p, int64_t begin) {
   run_skewed_edge<V, word>(lower, begin);
 }
 
-// Only every second line is carried.
-template <class V, int word>
+// Only every second line is carried. near: of rows that lie in L1.
+template <class V, int word, bool near>
 void run_skewed_pairs(const Panel& p) {
   constexpr int L = 16 / word, unit = skew_unit(word);
   if (p.first || p.last || p.unwritten) return run_skewed_pairs_edge<V, word>(p, 0);
@@ -122,7 +122,10 @@ void run_skewed_pairs(const Panel& p) {
       V::stream(to - skew + line_bytes, V::template joined<unit>(v[k], v[L + k], skew));
     }
   };
-  run_skewed_pairs_edge<V, word>(p, walk_tiles<V, word, 2>(p, emit));
+  if constexpr (near)
+    run_skewed_pairs_edge<V, word>(p, walk_near<V, word>(p, emit));
+  else
+    run_skewed_pairs_edge<V, word>(p, walk_tiles<V, word, 2>(p, emit));
 }
 
 // All that there is for words of a size, skewed columns included.
@@ -130,7 +133,8 @@ template <class V, int word>
 PanelKernels skewed_panel_kernels_of() {
   PanelKernels kernels = panel_kernels_of<V, word>();
   kernels.skewed = run_skewed<V, word>;
-  kernels.skewed_pairs = run_skewed_pairs<V, word>;
+  kernels.skewed_pairs = run_skewed_pairs<V, word, false>;
+  kernels.skewed_pairs_near = run_skewed_pairs<V, word, true>;
   kernels.buffered = run_buffered<V, word, false>;
   kernels.buffered_streamed = run_buffered<V, word, true>;
   kernels.packed = run_packed<V, word>;

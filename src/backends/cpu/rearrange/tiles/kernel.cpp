@@ -100,7 +100,7 @@ class Tiles final : public Kernel, public ReadTiles {
     const auto unit = static_cast<uintptr_t>(skew_unit(static_cast<int>(schedule_.word)));
     if (kernels_.skewed == nullptr || !schedule_.can_skew() || address % unit != 0)
       return Way::cached;
-    return pairs && !reads_ && kernels_.skewed_pairs != nullptr ? Way::skewed_pairs : Way::skewed;
+    return pairs && kernels_.skewed_pairs != nullptr ? Way::skewed_pairs : Way::skewed;
   }
 
   // Where both begin, and who reads src's rows.
@@ -116,7 +116,9 @@ class Tiles final : public Kernel, public ReadTiles {
       case Way::paired:
         return run_direct(ends.reader ? kernels_.paired_near : kernels_.paired, ends, begin, end);
       case Way::skewed: return run_skewed(kernels_.skewed, ends, begin, end);
-      case Way::skewed_pairs: return run_skewed(kernels_.skewed_pairs, ends, begin, end);
+      case Way::skewed_pairs:
+        return run_skewed(ends.reader ? kernels_.skewed_pairs_near : kernels_.skewed_pairs, ends,
+                          begin, end);
       default: return run_direct(kernels_.cached, ends, begin, end);
     }
   }
@@ -223,7 +225,12 @@ class Tiles final : public Kernel, public ReadTiles {
 
   // One task: panel after panel down the rows, the lines of the next ones being fetched meanwhile.
   void run_panels(PanelKernel kernel, Panel panel, const Task& task) const {
-    if (task.reader != nullptr) return run_read_panels(kernel, panel, task);
+    if (task.reader != nullptr) {
+      const bool pairs = kernel == kernels_.paired_near || kernel == kernels_.skewed_pairs_near;
+      return task.reader->run_panels(
+          schedule_, kernel, panel,
+          {task.column, task.columns, task.row, task.rows, task.outer, pairs ? 2 : 1});
+    }
     const int64_t row = task.row, rows = task.rows;
     const int64_t depth = kernel == kernels_.paired || kernel == kernels_.skewed_pairs ? 2 : 1,
                   unit = depth * line_bytes / schedule_.word;
@@ -248,51 +255,6 @@ class Tiles final : public Kernel, public ReadTiles {
       if (narrow) far.ask(panel.src, panel.columns * schedule_.word);
       kernel(panel);
       panel.dst += depth * line_bytes;
-    }
-  }
-  // The same of rows that are read into a buffer first, some columns at a time: along a panel, so that src's rows are read in
-  // few ascending streams. What is read next is asked for while panels are transposed.
-  void run_read_panels(PanelKernel kernel, Panel panel, const Task& task) const {
-    const int64_t depth = kernel == kernels_.paired_near ? 2 : 1,
-                  unit = depth * line_bytes / schedule_.word, panels = ceil_div(task.rows, unit);
-    alignas(line_bytes) char buffer[read_buffer_bytes];
-    int64_t offsets[2][2 * line_bytes], of_row[2 * line_bytes];  // offsets: of panel i in i % 2
-    const int64_t src_word = task.reader->src_word(),
-                  most = read_buffer_bytes / (depth * line_bytes),
-                  part = even_part(task.columns, most, line_bytes / schedule_.word),
-                  step = round_up(part * schedule_.word, lane_bytes),
-                  ahead = std::clamp<int64_t>(read_ahead_bytes / (part * src_word), 1, unit);
-    write_ascending(of_row, unit, 0, step);
-    OffsetCursor<&Loop::src_step> cursor(schedule_.rows, task.row);
-    const auto left = [&](int64_t i) {
-      return static_cast<int>(std::clamp<int64_t>(task.rows - i * unit, 0, unit));
-    };
-    cursor.take(offsets[0], left(0));
-    panel.src_of_row = of_row;
-    Panel now = panel;
-    now.src = buffer;
-    for (int64_t i = 0; i < panels; ++i) {
-      cursor.take(offsets[(i + 1) % 2], left(i + 1));
-      now.rows = left(i);
-      now.first = task.row + i == 0;
-      now.last = task.row + task.rows == schedule_.row_count && i + 1 == panels;
-      for (int64_t c = 0; c < task.columns; c += part) {
-        const int64_t after = c + part;
-        const bool beside = after < task.columns;
-        now.columns = std::min(part, task.columns - c);
-        now.dst_of_column = panel.dst_of_column + c;
-        now.carry = panel.carry + c * line_bytes;
-        now.next = panel.src + (beside ? after : 0) * src_word;
-        now.next_of_row = offsets[(beside ? i : i + 1) % 2];
-        now.read_bytes = std::min(part, beside ? task.columns - after : task.columns) * src_word;
-        const int next_rows = left(beside ? i : i + 1);
-        now.read_rows = std::min<int64_t>(ahead, next_rows);
-        task.reader->read(buffer, step,
-                          {panel.src + c * src_word, offsets[i % 2], now.rows, ahead, now.columns,
-                           task.outer, task.row + i * unit, task.column + c});
-        kernel(now);
-      }
-      now.dst += depth * line_bytes;
     }
   }
   // The same in the cache, of rows that lie equally far apart: panels of few columns would spend as long on a table.

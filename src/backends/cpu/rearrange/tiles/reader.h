@@ -1,4 +1,5 @@
-// Tiles whose rows are not moved as they are: somebody reads them into a buffer in L1, from which panels are transposed.
+// Tiles whose rows are not moved as they are: somebody reads them into one of two buffers in L1 while panels are transposed from
+// the other.
 #pragma once
 
 #include <memory>
@@ -8,27 +9,33 @@
 
 namespace infini::cpu {
 
-// Elements of dst that are read at a time stay in L1, beside what is carried; what is asked for meanwhile stays in L2.
-constexpr int64_t read_buffer_bytes = 16 << 10, read_ahead_bytes = 32 << 10;
-constexpr int64_t most_read_columns = read_buffer_bytes / line_bytes;
+// Columns that are read at a time, two lines of each row where a word is short and more where it is long: fewer would be short
+// calls, and of more both buffers would not stay in L1 beside what is carried.
+constexpr int64_t read_columns(int64_t word) { return word == 1 ? 128 : 64; }
+constexpr int64_t read_buffer_bytes = 16 << 10;
 
 // Some columns of a panel's rows.
-struct ReadRows {
+struct ReadPart {
   const char* src;
   const int64_t* of_row;  // their offsets from src
   int rows;
-  int64_t ahead;  // so many of them have been asked for
   int64_t columns;
   int64_t outer, row,
       column;  // where they begin: numbers in the schedule's outer nest and its two sides
+};
+// What is walked at once: rows of one strip and chunk.
+struct ReadTask {
+  int64_t column, columns, row, rows, outer;
+  int depth;  // lines of each column that the kernel writes together
 };
 
 class RowReader {
  public:
   virtual ~RowReader() = default;
   virtual int64_t src_word() const = 0;  // bytes of an element in src
-  // Elements as they are in dst, rows `step` bytes apart.
-  virtual void read(char* to, int64_t step, const ReadRows& rows) const = 0;
+  // Panel after panel down the rows, by a ReadWalk: `panel` is the first one, whose rows are not there yet.
+  virtual void run_panels(const TileSchedule& schedule, PanelKernel kernel, const Panel& panel,
+                          const ReadTask& task) const = 0;
 };
 
 class ReadTiles {
