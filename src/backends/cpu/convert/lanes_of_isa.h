@@ -5,6 +5,7 @@
 
 #include "backends/cpu/convert/formats_of_isa.h"
 #include "backends/cpu/convert/lanes.h"
+#include "backends/cpu/convert/wide_of_isa.h"
 #include "backends/cpu/machine/store_past.h"
 
 namespace infini::cpu {
@@ -46,28 +47,6 @@ inline void each(void* out, const void* in, int64_t count, Flow flow, Body body)
   std::memcpy(to + i * int64_t{sizeof(To)}, &v, static_cast<size_t>(count - i) * sizeof(To));
 }
 
-// Of the two f32 around a number the one with an odd last bit, unless it is one of them: rounding that once more to fewer bits
-// gives what rounding the number itself would have given.
-inline Floats to_odd(Doubles x) {
-  const Floats near = __builtin_convertvector(x, Floats);
-  const Doubles back = __builtin_convertvector(near, Doubles);
-  const Doubles size = x < 0 ? -x : x, back_size = back < 0 ? -back : back;
-  const Ints below = __builtin_convertvector(back_size < size, Ints),
-             above = __builtin_convertvector(back_size > size, Ints);
-  const Ints bits = reinterpret_cast<Ints>(near), even = (bits & 1) - 1;  // all ones where even
-  return reinterpret_cast<Floats>(bits - (below & even) + (above & even));
-}
-
-// Integers of 32 bits. Adding 1.5·2^52 leaves the integer, rounded, in the low bits.
-template <class Integer>
-inline Vector<Integer> whole_wide(Doubles x, double least, double most) {
-  const Doubles number = x == x ? x : Doubles{};
-  const Doubles low = Doubles{} + least, high = Doubles{} + most;
-  const Doubles above = number < low ? low : number, inside = above > high ? high : above;
-  return __builtin_convertvector(reinterpret_cast<Longs>(inside + 6755399441055744.0),
-                                 Vector<Integer>);
-}
-
 template <class F>
 void widen_wide_of(double* out, const void* in, int64_t count, Flow flow) {
   each<double, typename F::type>(out, in, count, flow, [](auto v, int64_t) {
@@ -85,14 +64,12 @@ void widen_integers(double* out, const void* in, int64_t count, Flow flow) {
                         [](auto v, int64_t) { return __builtin_convertvector(v, Doubles); });
 }
 void narrow_i32(void* out, const double* in, bool, int64_t count, Flow flow) {
-  each<int32_t, double>(out, in, count, flow, [](Doubles v, int64_t) {
-    return whole_wide<int32_t>(v, -2147483648.0, 2147483647.0);
-  });
+  each<int32_t, double>(out, in, count, flow,
+                        [](Doubles v, int64_t) { return whole_wide<int32_t>(v); });
 }
 void narrow_u32(void* out, const double* in, bool, int64_t count, Flow flow) {
-  each<uint32_t, double>(out, in, count, flow, [](Doubles v, int64_t) {
-    return whole_wide<uint32_t>(v, 0, 4294967295.0);
-  });
+  each<uint32_t, double>(out, in, count, flow,
+                         [](Doubles v, int64_t) { return whole_wide<uint32_t>(v); });
 }
 void narrow_f32(void* out, const double* in, bool saturates, int64_t count, Flow flow) {
   each<float, double>(out, in, count, flow, [=](Doubles v, int64_t) {
@@ -110,34 +87,28 @@ void narrow_f64(void* out, const double* in, bool saturates, int64_t count, Flow
   });
 }
 
-template <class T>
-inline Vector<T> fused(Vector<T> x, Vector<T> a, Vector<T> b) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) return reinterpret_cast<Floats>(_mm512_fmadd_ps(x, a, b));
-#elif defined(__FMA__)
-  if constexpr (sizeof(T) == 4) return reinterpret_cast<Floats>(_mm256_fmadd_ps(x, a, b));
-#endif
-  Vector<T> result;
-  for (int i = 0; i < lanes; ++i)
-    if constexpr (sizeof(T) == 4)
-      result[i] = __builtin_fmaf(x[i], a[i], b[i]);
-    else
-      result[i] = __builtin_fma(x[i], a[i], b[i]);
-  return result;
-}
-// A vector of a table from element i on; of one number that.
-template <class T>
-inline Vector<T> numbers_at(const T* table, int64_t step, int64_t i, int64_t count) {
-  if (step == 0) return Vector<T>{} + *table;
-  if (i + lanes <= count) return load_lanes<Vector<T>>(table + i);
-  Vector<T> rest{};
-  std::memcpy(&rest, table + i, static_cast<size_t>(count - i) * sizeof(T));
-  return rest;
-}
+// One number, or a table of `count`: vectors of it from any element on.
+struct WideNumbers {
+  WideNumbers(const double* numbers, int step, int64_t count)
+      : table(step == 0 ? nullptr : numbers), count(count) {
+    for (double& each : one) each = *numbers;
+  }
+  Doubles at(int64_t i) const {
+    if (table == nullptr) return load_lanes<Doubles>(one);
+    if (i + lanes <= count) return load_lanes<Doubles>(table + i);
+    Doubles rest{};
+    std::memcpy(&rest, table + i, static_cast<size_t>(count - i) * sizeof(double));
+    return rest;
+  }
+  const double* table;
+  int64_t count;
+  double one[lanes];
+};
 void scale_wide_of(double* out, const double* x, const double* a, int a_step, const double* b,
                    int b_step, int64_t count, Flow flow) {
-  each<double, double>(out, x, count, flow, [=](Doubles v, int64_t i) {
-    return fused<double>(v, numbers_at(a, a_step, i, count), numbers_at(b, b_step, i, count));
+  const WideNumbers scale(a, a_step, count), shift(b, b_step, count);
+  each<double, double>(out, x, count, flow, [&](Doubles v, int64_t i) {
+    return fused<double>(v, scale.at(i), shift.at(i));
   });
 }
 
