@@ -178,13 +178,15 @@ NamedPolicy random_policy(harness::Random& random, int64_t bytes, Output output)
   policy.followed_rows = random.one_in(3) ? 64 : 16;
   policy.prefetched_strip = random.one_in(2) ? 1 << 20 : 2048;
   policy.buffer_bytes = max_buffer >> random.between(0, 5);
+  policy.near_bytes = random.one_in(2) ? 1 : 1 << 20;
   std::ostringstream name;
   name << policy.threads << " threads, " << policy.bytes_per_thread << " each, streamed from "
        << policy.streamed_bytes << ", strip " << policy.strip << ", chunk " << policy.chunk
        << ", memory " << policy.memory_bytes << (policy.pairs ? ", pairs" : "") << ", piece "
        << policy.piece_bytes << ", tiles " << policy.tile_streamed_bytes << ", places "
        << policy.copy_places << ", followed " << policy.followed_rows << ", prefetched "
-       << policy.prefetched_strip << ", buffer " << policy.buffer_bytes;
+       << policy.prefetched_strip << ", buffer " << policy.buffer_bytes << ", near "
+       << policy.near_bytes;
   return {name.str(), policy};
 }
 

@@ -47,6 +47,7 @@ Policy policy_from(const Machine& machine, int threads) {
   policy.followed_rows = static_cast<int64_t>(machine.followed_rows);
   policy.prefetched_strip = static_cast<int64_t>(machine.prefetched_strip);
   policy.buffer_bytes = std::min(power_of_two_below(machine.l1_bytes), max_buffer);
+  policy.near_bytes = static_cast<int64_t>(machine.l2_bytes);
   return policy;
 }
 

@@ -128,6 +128,25 @@ TEST(RearrangeSchedule, ThreadsInTheCacheWriteNoLinesOfOthers) {
   EXPECT_EQ(400, strip("rearrange f32 400x400 perm=1,0", 2));  // whole lines
 }
 
+// Past the threads' own caches, where the processor likes prefetches and a panel has few rows; then the lines that it writes in
+// part stay in L1.
+TEST(RearrangeSchedule, LinesInAFarCacheAreAskedFor) {
+  const auto schedule = [](const char* text, const char* machine) {
+    const auto problem = harness::parse_rearrange(text);
+    return *make_tile_schedule(make_rearrange_plan(problem.dst, problem.src),
+                               policy_from(profile(machine), 2));
+  };
+  const TileSchedule ragged = schedule("rearrange f32 1001x1047 perm=1,0", "zen5"),
+                     whole = schedule("rearrange f32 1040x1040 perm=1,0", "zen5");
+  EXPECT_TRUE(ragged.asks && whole.asks);
+  EXPECT_LE(ragged.strip, 256);
+  EXPECT_GT(whole.strip, 256);
+  for (const char* text : {"rearrange u8 1999x2111 perm=1,0", "rearrange f16 1401x1503 perm=1,0",
+                           "rearrange f32 301x299 perm=1,0", "rearrange f32 4001x4001 perm=1,0"})
+    EXPECT_FALSE(schedule(text, "zen5").asks) << text;
+  EXPECT_EQ(501, schedule("rearrange f32 1001x1001 perm=1,0", "sapphire_rapids").strip);
+}
+
 TEST(RearrangePolicy, FollowsFromTheMachine) {
   Machine machine = profile("ice_lake");
   const Policy usual = policy_from(machine, 2);

@@ -32,6 +32,7 @@ struct Policy {
   int64_t copy_places = 4, copy_ahead = 256;  // of copies past the cache, see Machine
   int64_t followed_rows = 16, prefetched_strip = 2048;
   int64_t buffer_bytes = 32 << 10;  // that tiles are put together in, as much as L1 holds
+  int64_t near_bytes = 1 << 20;     // that each thread's own caches hold
 };
 
 constexpr int64_t max_strip = 1024, max_chunk = 1024, max_buffer = 64 << 10;  // of any policy

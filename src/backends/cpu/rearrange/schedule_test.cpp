@@ -156,7 +156,7 @@ void expect_limits(const TileSchedule& s) {
 
 // Counts how many plans each kind of schedule took.
 struct Taken {
-  int tiles = 0, chunked = 0, paired = 0, blocks = 0;
+  int tiles = 0, chunked = 0, paired = 0, asking = 0, blocks = 0;
   std::set<LineKind> kinds;
 };
 
@@ -175,6 +175,7 @@ void expect_lawful(const harness::RearrangeProblem& problem, const Policy& polic
     ++taken.tiles;
     taken.chunked += tiles->chunks() > 1;
     taken.paired += tiles->depth == 2;
+    taken.asking += tiles->asks;
   }
   if (const auto blocks = make_block_schedule(plan)) {
     EXPECT_EQ(expected, points_of(*blocks)) << to_string(*blocks);
@@ -233,13 +234,19 @@ TEST(RearrangeSchedule, EveryPointOnceInLargeShapes) {
           .tile_streamed_bytes = 1,
           .copy_places = 1,
           .followed_rows = 64,
-          .prefetched_strip = 1 << 20}}) {
+          .prefetched_strip = 1 << 20},
+          Policy{.threads = 2,
+          .bytes_per_thread = 1,
+          .streamed_bytes = INT64_MAX,
+          .prefetched_strip = 1 << 20,
+          .near_bytes = 1}}) {
       expect_lawful(harness::parse_rearrange(text), policy, taken);
       ASSERT_FALSE(HasFailure()) << text;
     }
   EXPECT_GT(taken.blocks, 0);
   EXPECT_GT(taken.chunked, 0);
   EXPECT_GT(taken.paired, 0);
+  EXPECT_GT(taken.asking, 0);
   EXPECT_EQ(6u, taken.kinds.size());
 }
 

@@ -82,6 +82,7 @@ struct Panel {
   bool soon;         // streaming in pairs: what is asked for has to be read soon
   bool staged;       // streaming single lines: through tiles in L1
   bool fetches_all;  // streaming: asks for all lines of the next panel
+  bool asks;  // cached, with a table of columns: for lines of both sides, before it comes to them
   bool unwritten;    // streaming with a skew: only to be carried, since others write it
   Outflow* outflow;  // packed
   char* buffer;      // buffered

@@ -121,11 +121,12 @@ constexpr auto nothing = [](int) {};  // between the columns that are written, s
 // Calls emit(first column, vectors of L columns, between) for whole blocks of columns, read straight from
 // the rows. Returns the columns that were done.
 template <class V, int word, bool in_pairs, class Emit>
-inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Emit emit) {
+inline int64_t walk_blocks(const Panel& p, const char* const* rows, int part, Emit emit,
+                           int64_t from = 0) {
   constexpr int L = 16 / word;
   const int64_t columns = p.columns;
   Fetch<V, word> fetch(p, part);
-  int64_t c = 0;
+  int64_t c = from;
   if constexpr (in_pairs) {
     for (; c + 2 * L <= columns; c += 2 * L) {
       typename V::type v[2 * L];
@@ -205,14 +206,37 @@ inline void run_edge(const Panel& p, const char* const* rows, int part, int64_t 
 // All columns of a part that has all its rows: what is left beside whole blocks is done by a last block
 // that overlaps its neighbour. Returns the columns done, all of them unless they are fewer than a block.
 template <class V, int word, class Emit>
-inline int64_t walk_overlapping(const Panel& p, const char* const* rows, int part, Emit emit) {
+inline int64_t walk_overlapping(const Panel& p, const char* const* rows, int part, Emit emit,
+                                int64_t from = 0) {
   constexpr int L = 16 / word;
-  const int64_t c = walk_blocks<V, word, V::lanes == 4>(p, rows, part, emit);
+  const int64_t c = walk_blocks<V, word, V::lanes == 4>(p, rows, part, emit, from);
   if (c == p.columns || p.columns < L) return c;
   typename V::type v[L];
   load_whole_block<V, word>(v, rows, (p.columns - L) * word);
   emit(p.columns - L, v, nothing);
   return p.columns;
+}
+
+// Blocks in a cache that is far: lines of the rows are asked for before they are read, and those of the columns, to be
+// written, before they are. Returns the columns that were done; the last ones have nothing to ask for.
+template <class V, int word, class Emit>
+inline int64_t walk_asking(const Panel& p, const char* const* rows, Emit emit) {
+  constexpr int L = 16 / word, half = V::lanes * L / 2;
+  constexpr int64_t ahead_columns = 16, ahead_bytes = 2 * 64;
+  const int64_t columns = p.columns;
+  char* const dst = p.dst;
+  const int64_t* const column = p.dst_of_column + ahead_columns;
+  int64_t c = 0;
+  for (; c + 2 * L + ahead_columns <= columns; c += 2 * L) {
+    const int64_t at = c * word;  // multiples of half a line: half of the rows' lines each
+    const char* const* const asked = rows + (at % 64 == 0 ? 0 : half);
+    for (int r = 0; r < half; ++r) __builtin_prefetch(asked[r] + at + ahead_bytes);
+    typename V::type v[2 * L];
+    load_two_blocks<V, word>(v, [&](int r) { return rows[r] + at; });
+    emit(c, v, [&](int k) { __builtin_prefetch(dst + column[c + k], 1); });
+    emit(c + L, v + L, [&](int k) { __builtin_prefetch(dst + column[c + L + k], 1); });
+  }
+  return c;
 }
 
 // Vectors of fewer lanes than a line has take a panel in parts.
@@ -226,9 +250,12 @@ void run_cached(const Panel& p) {
     int64_t c = 0;
     if (bytes == full && p.dst_of_column == nullptr)
       c = walk_overlapping<V, word>(p, rows.at, part, lines_apart<V, word>(dst, p.column_step));
-    else if (bytes == full)
-      c = walk_overlapping<V, word>(p, rows.at, part,
-                                    lines_of<V, word, false>(dst, p.dst_of_column));
+    else if (bytes == full) {
+      const auto emit = lines_of<V, word, false>(dst, p.dst_of_column);
+      if constexpr (V::lanes == 4)
+        if (p.asks) c = walk_asking<V, word>(p, rows.at, emit);
+      c = walk_overlapping<V, word>(p, rows.at, part, emit, c);
+    }
     run_edge<V, word, false>(p, rows.at, part, c, bytes);
   }
 }

@@ -285,6 +285,7 @@ class Tiles final : public Kernel, public ReadTiles {
     panel.src = ends.src + task.src + task.column * src_word;
     panel.columns = task.columns;
     panel.stage = &stage;
+    panel.asks = schedule_.asks && ends.reader == nullptr;
     panel.soon = schedule_.soon;
     panel.staged = schedule_.staged;
     panel.fetches_all = schedule_.fetches_all;

@@ -51,13 +51,24 @@ TileSchedule::Store choose_store(const TileSchedule& schedule, bool cached) {
   return run >= enough_row_bytes && schedule.can_skew() ? Store::streamed : Store::cached;
 }
 
+// More than the threads' own caches hold, in strips that are better asked for than left to the hardware, and few rows: of
+// small words as many as a line has of them are followed in long pieces only.
+bool wants_prefetches(int64_t bytes, int64_t word, int threads, const Policy& policy) {
+  constexpr int64_t few_rows = 16;
+  return 2 * bytes > threads * policy.near_bytes &&
+         policy.strip * word <= policy.prefetched_strip && line_bytes / word <= few_rows;
+}
+
 // Columns of a strip: as many dst pages as the TLB can hold. In the cache, threads that write to the same lines wait for
-// each other at every one of them: where panels begin within lines, each takes columns of its own.
+// each other at every one of them: where panels begin within lines, each takes columns of its own. And where lines are asked
+// for, those that a panel leaves in part should be in L1 when the next one comes to them.
 int64_t choose_strip(const TileSchedule& schedule, int threads, const Policy& policy) {
   const bool cached = schedule.store == TileSchedule::Store::cached;
-  const bool apart = cached && threads > 1 && !schedule.aligned() && schedule.outer_count == 1;
-  const int64_t limit =
-      apart ? std::min(policy.strip, ceil_div(schedule.column_count, threads)) : policy.strip;
+  const bool in_parts = cached && !schedule.aligned();
+  int64_t limit = policy.strip;
+  if (in_parts && threads > 1 && schedule.outer_count == 1)
+    limit = std::min(limit, ceil_div(schedule.column_count, threads));
+  if (in_parts && schedule.asks) limit = std::min(limit, policy.buffer_bytes / 2 / line_bytes);
   // Tiles are two lines wide, of small words four.
   const int64_t lines = cached ? 1 : schedule.word < 4 ? 4 : 2;
   return even_part(schedule.column_count, limit, lines * line_bytes / schedule.word);
@@ -135,10 +146,12 @@ std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const 
   if (!is_word(plan.atom_bytes) || plan.depth < 2) return std::nullopt;
   TileSchedule schedule;
   const int64_t bytes = moved_bytes(plan);
+  const int threads = threads_for(bytes, policy);
   const bool cached = !columns_beyond_caches(plan, policy);
   if (!collect(plan, schedule, cached)) return std::nullopt;
   schedule.store = choose_store(schedule, cached);
-  schedule.strip = choose_strip(schedule, threads_for(bytes, policy), policy);
+  schedule.asks = cached && wants_prefetches(bytes, plan.atom_bytes, threads, policy);
+  schedule.strip = choose_strip(schedule, threads, policy);
   schedule.staged = choose_staged(schedule, policy);
   schedule.depth = choose_depth(schedule, bytes, policy);
   schedule.fetches_all = schedule.strip * schedule.word <= policy.prefetched_strip;

@@ -22,6 +22,7 @@ struct TileSchedule : Sides {
   int depth = 1;             // lines of each column that are written together: 1 or 2
   bool soon = false;         // of pairs: what is asked for has to be read soon, since rows compete
   bool staged = false;       // past the cache, single lines: rows go through tiles in L1
+  bool asks = false;         // in the cache: both sides' lines are asked for before
   bool fetches_all = false;  // all lines of the next panel are asked for, however long strips are
 
   int64_t strips() const { return ceil_div(column_count, strip); }
