@@ -147,6 +147,21 @@ TEST(RearrangeSchedule, LinesInAFarCacheAreAskedFor) {
   EXPECT_EQ(501, schedule("rearrange f32 1001x1001 perm=1,0", "sapphire_rapids").strip);
 }
 
+// A thread takes small tiles whole, if there are enough of them for all.
+TEST(RearrangeSchedule, SmallTilesGoWhole) {
+  const auto whole = [](const char* text, int threads, int64_t streamed_bytes) {
+    const auto problem = harness::parse_rearrange(text);
+    return make_tile_schedule(make_rearrange_plan(problem.dst, problem.src),
+                              {threads, 1, streamed_bytes})
+        ->goes_whole(threads);
+  };
+  EXPECT_TRUE(whole("rearrange f64 723x8x80 perm=0,2,1", 2, INT64_MAX));
+  EXPECT_TRUE(whole("rearrange f64 256x256 perm=1,0", 1, INT64_MAX));
+  EXPECT_FALSE(whole("rearrange f64 723x8x80 perm=0,2,1", 2, 0));
+  EXPECT_FALSE(whole("rearrange f64 723x8x80 perm=0,2,1", 128, INT64_MAX));
+  EXPECT_FALSE(whole("rearrange f64 723x80x257 perm=0,2,1", 2, INT64_MAX));
+}
+
 TEST(RearrangePolicy, FollowsFromTheMachine) {
   Machine machine = profile("ice_lake");
   const Policy usual = policy_from(machine, 2);

@@ -13,6 +13,7 @@ const NamedPolicy streamed{"streamed, one thread", {1, 1 << 30, 0}};
 const NamedPolicy paired{"streamed in pairs, one thread", {1, 1 << 30, 0, 1024, 1024, 0, true}};
 const NamedPolicy shared_paired{"streamed in pairs, three threads", {3, 1, 0, 1024, 1024, 0, true}};
 const NamedPolicy shared{"streamed, three threads", {3, 1, 0}};
+const NamedPolicy shared_cached{"cached, three threads", {3, 1, INT64_MAX}};
 
 // Threads are slow to start: by default every problem is run by one thread at every level.
 void expect_same_everywhere(const harness::RearrangeProblem& problem, bool with_threads = false) {
@@ -26,6 +27,7 @@ void expect_same_everywhere(const harness::RearrangeProblem& problem, bool with_
     if (with_threads) {
       ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, shared, isa()));
       ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, shared_paired, isa()));
+      ASSERT_NO_FATAL_FAILURE(trial.expect_same(make, shared_cached, isa()));
     }
   }
 }
@@ -150,6 +152,16 @@ TEST_F(CpuRearrange, SmallTransposes) {
   for (const char* text :
        {"rearrange f32 16x16x16 perm=2,1,0", "rearrange f32 2x3x20x17 perm=1,0,3,2",
         "rearrange f64 3x2x4x9x8 perm=2,0,1,4,3", "rearrange f16 2x33x2x34 perm=2,0,3,1"})
+    ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
+}
+
+// So many that threads share them whole: one loop of them and several, of one loop by one loop and not.
+TEST_F(CpuRearrange, BatchesOfSmallTransposes) {
+  for (const char* text :
+       {"rearrange f64 40x8x80 perm=0,2,1", "rearrange f32 29x16x16 perm=0,2,1 dst_at=4",
+        "rearrange u8 7x5x66x70 perm=0,1,3,2", "rearrange f16 5x6x33x40 perm=1,0,3,2",
+        "rearrange f32 9x3x4x20x17 perm=1,0,2,4,3", "rearrange f16 4x7x3x33x2x34 perm=1,0,2,5,3,4",
+        "rearrange c128 50x5x7 perm=0,2,1", "rearrange u8 64x3x160x2 perm=0,3,1,2"})
     ASSERT_NO_FATAL_FAILURE(expect_same_everywhere(harness::parse_rearrange(text), true));
 }
 

@@ -58,8 +58,7 @@ double tiles_ns(const TileSchedule& s, const RearrangePlan& plan, const Setting&
   } else if (effort.streamed) {
     effort.moved.parts = 0;
   }
-  const bool small = !effort.streamed && effort.threads == 1 && s.row_count <= most_small_side &&
-                     s.column_count <= most_small_side;
+  const bool small = s.goes_whole(effort.threads);
   const bool uniform = small && s.is_uniform();
   const Blocks blocks = blocks_of(s, small);
   const auto steps = static_cast<double>(std::bit_width(static_cast<uint64_t>(lanes)) - 1);

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/rearrange/kernel.h"
 #include "backends/cpu/rearrange/panels/kernels.h"
+#include "backends/cpu/rearrange/tiles/far_rows.h"
 #include "backends/cpu/rearrange/tiles/reader.h"
 #include "backends/cpu/rearrange/tiles/schedule.h"
 #include "backends/cpu/runtime/parallel.h"
@@ -12,34 +13,6 @@ namespace infini::cpu {
 namespace {
 
 using Store = TileSchedule::Store;
-
-// Of rows so short that a panel has a line or two of each, a whole panel is read before what is asked for with its blocks
-// could come: the lines of one that is farther off are asked for.
-class FarRows {
- public:
-  FarRows(const TileSchedule& schedule, int64_t row, int64_t rows, int64_t unit)
-      : cursor_(schedule.rows, std::min(row + asked_ahead, schedule.row_count - 1)),
-        left_(rows - asked_ahead),
-        unit_(unit) {}
-  static bool helps(const Panel& panel, int64_t word) { return panel.columns * word <= line_bytes; }
-  // Once with each panel.
-  void ask(const char* src, int64_t bytes) {
-    const int64_t count = std::min(unit_, left_);
-    if (count <= 0) return;
-    int64_t offsets[2 * line_bytes];
-    cursor_.take(offsets, count);
-    for (int64_t i = 0; i < count; ++i) {
-      __builtin_prefetch(src + offsets[i], 0, 2);
-      __builtin_prefetch(src + offsets[i] + bytes - 1, 0, 2);
-    }
-    left_ -= count;
-  }
-
- private:
-  static constexpr int64_t asked_ahead = 128;  // rows: as many lines as are under way at once
-  OffsetCursor<&Loop::src_step> cursor_;
-  int64_t left_, unit_;
-};
 
 class Tiles final : public Kernel, public ReadTiles {
  public:
@@ -52,8 +25,7 @@ class Tiles final : public Kernel, public ReadTiles {
         strips_(schedule_.strips()),
         panels_(schedule_.panels()),
         reads_(reads),
-        small_(!reads && schedule_.store == Store::cached && threads == 1 &&
-               schedule_.row_count <= most_small_side && schedule_.column_count <= most_small_side),
+        small_(!reads && schedule_.goes_whole(threads)),
         uniform_(small_ && kernels_.uniform != nullptr && schedule_.is_uniform()) {}
 
   const char* candidate() const override { return "tiles"; }
@@ -78,9 +50,11 @@ class Tiles final : public Kernel, public ReadTiles {
     dst += schedule_.dst_offset;
     src += schedule_.src_offset;
     const Way way = way_of(dst);
-    if (way == Way::uniform) return run_uniform(dst, src);
-    if (way == Way::small) return run_small(dst, src);
     const int threads = threads_ == 1 ? 1 : std::min(threads_, available_threads());
+    if (small_)
+      return parallel_for(schedule_.outer_count, threads, [&](int64_t begin, int64_t end) {
+        way == Way::uniform ? run_uniform(dst, src, begin, end) : run_small(dst, src, begin, end);
+      });
     const Ends ends{dst, src, reader};
     parallel_for(schedule_.outer_count * strips_ * panels_, threads,
                  [&](int64_t begin, int64_t end) { run_panels_of(way, ends, begin, end); });
@@ -169,7 +143,8 @@ class Tiles final : public Kernel, public ReadTiles {
     int64_t dst[max_strip];
   };
 
-  void run_uniform(char* dst, const char* src) const {
+  // Some points of the outer nest, as many of its innermost loop at a time as there are.
+  void run_uniform(char* dst, const char* src, int64_t begin, int64_t end) const {
     const Loop again = schedule_.outer.empty() ? Loop{1, 0, 0} : schedule_.outer.back();
     Tile tile{dst,
               src,
@@ -180,24 +155,31 @@ class Tiles final : public Kernel, public ReadTiles {
               again.extent,
               again.dst_step,
               again.src_step};
-    if (schedule_.outer_count == again.extent) return kernels_.uniform(tile);
-    NestCursor outer(schedule_.outer, 0);
-    for (int64_t i = 0; i < schedule_.outer_count; i += again.extent) {
+    if (end - begin == again.extent && schedule_.outer_count == again.extent)
+      return kernels_.uniform(tile);
+    NestCursor outer(schedule_.outer, begin);
+    int64_t inner = begin == 0 ? 0 : begin % again.extent;
+    while (begin < end) {
       tile.dst = dst + outer.dst;
       tile.src = src + outer.src;
+      tile.repeat = std::min(again.extent - inner, end - begin);
       kernels_.uniform(tile);
-      outer.skip_innermost();
+      begin += tile.repeat;
+      if (inner == 0)
+        outer.skip_innermost();
+      else
+        outer = NestCursor(schedule_.outer, begin), inner = 0;
     }
   }
 
   // Small tensors, for which counting tasks and offsets would cost as much as moving.
-  void run_small(char* dst, const char* src) const {
+  void run_small(char* dst, const char* src, int64_t begin, int64_t end) const {
     Panel panel{};
     panel.columns = schedule_.column_count;
     if (schedule_.rows.size() == 1 && schedule_.columns.size() == 1) {
       panel.column_step = schedule_.columns[0].dst_step;
       panel.row_step = schedule_.rows[0].src_step;
-      return run_nest(panel, dst, src, nullptr);
+      return run_nest(panel, dst, src, nullptr, begin, end);
     }
     const int64_t unit = line_bytes / schedule_.word, rows = schedule_.row_count;
     int64_t dst_of_column[most_small_side], src_of_row[most_small_side + line_bytes];
@@ -205,12 +187,13 @@ class Tiles final : public Kernel, public ReadTiles {
     OffsetCursor<&Loop::src_step>(schedule_.rows, 0).take(src_of_row, rows);
     for (int64_t i = rows; i % unit != 0; ++i) src_of_row[i] = src_of_row[rows - 1];
     panel.dst_of_column = dst_of_column;
-    run_nest(panel, dst, src, src_of_row);
+    run_nest(panel, dst, src, src_of_row, begin, end);
   }
-  void run_nest(Panel panel, char* dst, const char* src, const int64_t* src_of_row) const {
+  void run_nest(Panel panel, char* dst, const char* src, const int64_t* src_of_row, int64_t begin,
+                int64_t end) const {
     const int64_t unit = line_bytes / schedule_.word, rows = schedule_.row_count;
-    NestCursor outer(schedule_.outer, 0);
-    for (int64_t i = 0; i < schedule_.outer_count; ++i, outer.advance()) {
+    NestCursor outer(schedule_.outer, begin);
+    for (; begin < end; ++begin, outer.advance()) {
       for (int64_t row = 0; row < rows; row += unit) {
         // The last panel overlaps its neighbour rather than be a narrow one.
         const int64_t first = row + unit > rows && rows > unit ? rows - unit : row;

@@ -13,6 +13,8 @@ namespace infini::cpu {
 // 64 / word rows (one line of dst; two with a depth of 2) is walked along a strip of columns, so that src
 // is read in a few long ascending streams; then the next panel, so that every column's run in dst grows;
 // after a chunk of rows the next strip.
+constexpr int64_t most_small_side = 256;  // rows or columns of tiles that are moved whole
+
 struct TileSchedule : Sides {
   enum class Store { cached, streamed };  // how the lines reach dst
 
@@ -33,12 +35,16 @@ struct TileSchedule : Sides {
     return rows.size() == 1 && columns.size() == 1 && row_count * word >= 64 &&
            column_count * word >= 32;
   }
-  // Threads share panels, not tasks, and so always evenly.
+  // Small tiles are moved whole by a thread each, where they are so many that threads have about as many of them.
+  bool goes_whole(int threads) const {
+    constexpr int64_t even_share = 8;
+    return store == Store::cached && row_count <= most_small_side &&
+           column_count <= most_small_side && (threads == 1 || outer_count >= even_share * threads);
+  }
+  // Else threads share panels, not tasks, and so always evenly.
   int64_t panel_rows() const { return depth * 64 / word; }
   int64_t panels() const { return ceil_div(row_count, panel_rows()); }
 };
-
-constexpr int64_t most_small_side = 256;  // rows or columns of what is moved without tables
 
 // Null when the plan is no transposition of words.
 std::optional<TileSchedule> make_tile_schedule(const RearrangePlan& plan, const Policy& policy);
