@@ -84,33 +84,28 @@ install_packages() {
     { tail -n 20 $log; return 1; }
 }
 
-# python_environment FOLDER: what the Python package is built and tested with, from PyPI. Where that is out of reach everything
-# goes on; the package is then not built and its test says so.
+# python_environment FOLDER: what the Python package is built with, from PyPI. Where that is out of reach everything goes on;
+# the package is then not built and its test says so.
 python_environment() {
   [ -x "$1/bin/python" ] || "$(system_python)" -m venv "$1" || return 0
-  documents_environment "$1"
-  mpi_environment "$1"
-  "$1/bin/python" -c 'import nanobind' 2>/dev/null && return 0
-  say "Installing from PyPI into $1: nanobind numpy pytest ml_dtypes"
-  "$1/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 nanobind numpy pytest ml_dtypes ||
-    echo "PyPI is out of reach: the Python package is left out"
+  from_pypi "$1" nanobind "the Python package is left out" nanobind numpy pytest ml_dtypes
 }
 
-# mpi_environment FOLDER: mpi4py, where MPI is; without it the tests of the package over MPI say so.
-mpi_environment() {
+# test_environment FOLDER: what else its tests use: mpi4py where MPI is, and what the documents' site is built with.
+test_environment() {
+  [ -x "$1/bin/python" ] || return 0
+  from_pypi "$1" material "the documents' site is left out" mkdocs-material
   command -v mpirun >/dev/null || return 0
-  "$1/bin/python" -c 'import mpi4py' 2>/dev/null && return 0
-  say "Installing from PyPI into $1: mpi4py"
-  "$1/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 --only-binary :all: mpi4py ||
-    echo "PyPI is out of reach, or has no mpi4py for this machine: its tests are skipped"
+  from_pypi "$1" mpi4py "or has no mpi4py for this machine: its tests are skipped" mpi4py
 }
 
-# documents_environment FOLDER: what the documents' site is built with; without it its test says so.
-documents_environment() {
-  "$1/bin/python" -c 'import material' 2>/dev/null && return 0
-  say "Installing from PyPI into $1: mkdocs-material"
-  "$1/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 mkdocs-material ||
-    echo "PyPI is out of reach: the documents' site is left out"
+# from_pypi FOLDER MODULE ELSE PACKAGES...: installs them unless MODULE is there; ELSE is what it means where that fails.
+from_pypi() {
+  local python=$1/bin/python module=$2 otherwise=$3
+  shift 3
+  "$python" -c "import $module" 2>/dev/null && return 0
+  say "Installing from PyPI into ${python%/bin/python}: $*"
+  PIP_ONLY_BINARY=mpi4py "$python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 "$@" || echo "PyPI is out of reach, $otherwise"
 }
 
 # progress PRESET: reads ninja's lines and says now and then how far it is; nothing where there is nothing to do.
