@@ -33,12 +33,14 @@ function(infini_find_provider name)
   set(${name}_PATH ${path} PARENT_SCOPE)
 endfunction()
 
+# A compiler cache (a launcher) knows nothing of precompiled headers and does without.
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+
 # Tests read GoogleTest's and the standard's headers once, and are not optimised beyond what makes them short to run: half of
-# a build is theirs. A compiler cache (a launcher) knows nothing of precompiled headers and does without.
+# a build is theirs.
 if(INFINI_BUILD_TESTS)
-  if(CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
-  endif()
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cpp CONTENT "// Only its headers count.\n")
   add_library(infini_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cpp)
   target_link_libraries(infini_test_headers PRIVATE GTest::gtest)
