@@ -117,6 +117,10 @@ nb::object empty_own(const Array& like, const int64_t* shape, int rank) {
 
 }  // namespace
 
+bool is_small_numpy(const Array& array) {
+  return array.framework->family == Family::numpy && !is_pooled(array, array.shape, array.rank);
+}
+
 Fresh make_fresh(const Array& like, const int64_t* shape, int rank, Call& call) {
   const Framework& framework = *like.framework;
   nb::object made;

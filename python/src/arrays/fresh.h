@@ -15,6 +15,8 @@ struct Fresh {
   nb::object take();
 };
 
+// An array of NumPy's whose copy would be allocated by NumPy.
+bool is_small_numpy(const Array& array);
 // Contiguous, uninitialised, on the device of `like` and with its elements. NumPy, PyTorch and CuPy
 // allocate for themselves, except large results on the CPU, which lie in the library's pool; for
 // others it is a tensor of ours, which take() hands over where they accept it.

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "doors/convert.h"
+#include "doors/doors.h"
+#include "doors/numpy_head.h"
 #include "doors/stream.h"
 #include "errors.h"
 #include "infiniop.h"
@@ -37,16 +39,23 @@ struct Key {
       for (int i = 0; i < array->rank; ++i) add(array->shape[i]);
       for (int i = 0; i < array->rank; ++i) add(array->steps[i]);
     }
+    hash ^= hash >> 32;
+    hash *= multiplier;
+    hash ^= hash >> 32;
   }
   bool operator==(const std::vector<int64_t>& other) const {
     return other.size() == count && std::memcmp(words, other.data(), count * sizeof words[0]) == 0;
   }
 
  private:
+  static constexpr uint64_t multiplier = 0xff51afd7ed558ccdu;
+  uint64_t weight = multiplier;
+
+  // A sum of products, each by an odd number of its own: they do not wait for one another.
   void add(int64_t word) {
+    hash += static_cast<uint64_t>(word) * weight;
+    weight += 2 * multiplier;
     words[count++] = word;
-    hash = (hash ^ static_cast<uint64_t>(word)) * 0xff51afd7ed558ccdu;
-    hash ^= hash >> 32;
   }
 };
 
@@ -177,6 +186,19 @@ void run_prepared_copy(const Array& dst, const Array& src, void* stream, Gil gil
   const Copy& copy = copies.get(Key({&dst, &src}), [&] { return Copy::make(dst, src); });
   const Unlocked unlocked(worth_unlocking(dst), gil);
   require_success(infiniopRearrange(copy.descriptor.get(), dst.data, src.data, stream));
+}
+
+nb::object run_prepared_numpy_copy(const Array& src) {
+  thread_local Cache<Copy> copies;
+  const Copy& copy = copies.get(Key({&src}), [&] {
+    Array dst = src;
+    set_dense_steps(dst);
+    return Copy::make(dst, src);
+  });
+  nb::object made = new_numpy(numpy_dtype(src), src.shape, src.rank);
+  const Unlocked unlocked(worth_unlocking(src));
+  require_success(infiniopRearrange(copy.descriptor.get(), numpy_data(made), src.data, nullptr));
+  return made;
 }
 
 bool run_prepared_gemm(const Array& c, const Array& a, const Array& b, double alpha, double beta,

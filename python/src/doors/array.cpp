@@ -25,14 +25,16 @@ namespace {
 // What a producer says may be wrong: nothing is computed from extents that are none, or from steps
 // that reach further than addresses do.
 void require_possible(const Array& array, const char* name) {
-  for (int i = 0; i < array.rank; ++i)
-    if (array.shape[i] < 0) fail_value(name, " has a dim of ", array.shape[i]);
-  if (array.is_empty()) return;
+  bool empty = false, fits = true;
   int64_t bytes = array.itemsize, below, above;
-  bool fits = array.reach(below, above);
-  for (int i = 0; i < array.rank && fits; ++i)
-    fits = !__builtin_mul_overflow(bytes, array.shape[i], &bytes);
-  if (!fits) fail_value(name, " has more elements, or longer steps, than addresses can count");
+  for (int i = 0; i < array.rank; ++i) {
+    if (array.shape[i] < 0) fail_value(name, " has a dim of ", array.shape[i]);
+    empty |= array.shape[i] == 0;
+    fits &= !__builtin_mul_overflow(bytes, array.shape[i], &bytes);
+  }
+  if (empty) return;
+  if (!fits || !array.reach(below, above))
+    fail_value(name, " has more elements, or longer steps, than addresses can count");
   if (array.data == nullptr) fail_value(name, " has elements but no memory");
 }
 
@@ -45,15 +47,15 @@ bool Array::is_empty() const {
 }
 
 bool Array::reach(int64_t& below, int64_t& above) const {
-  below = 0, above = itemsize;
+  int64_t low = 0, high = itemsize, far = 0;  // in registers, for which nobody waits
+  bool fits = true;
   for (int i = 0; i < rank; ++i) {
-    int64_t far = 0;
-    int64_t& side = steps[i] < 0 ? below : above;
-    if (__builtin_mul_overflow(shape[i] - 1, steps[i], &far) ||
-        __builtin_add_overflow(side, far, &side))
-      return false;
+    fits &= !__builtin_mul_overflow(shape[i] - 1, steps[i], &far);
+    fits &= steps[i] < 0 ? !__builtin_add_overflow(low, far, &low)
+                         : !__builtin_add_overflow(high, far, &high);
   }
-  return true;
+  below = low, above = high;
+  return fits;
 }
 
 int64_t Array::count() const {
@@ -78,8 +80,9 @@ const PyTensor& tensor_of(nb::handle object) {
   return *nb::inst_ptr<PyTensor>(object);
 }
 
-Array read_tensor(const PyTensor& from) {
-  Array array;
+namespace {
+
+void take_tensor(Array& array, const PyTensor& from) {
   array.own = from.tensor;
   const infinicore::TensorImpl& tensor = *array.own.operator->();
   array.data = const_cast<std::byte*>(tensor.data());
@@ -92,22 +95,28 @@ Array read_tensor(const PyTensor& from) {
     array.shape[i] = static_cast<int64_t>(tensor.shape()[i]);
     array.steps[i] = tensor.strides()[i] * array.itemsize;
   }
+}
+
+}  // namespace
+
+Array read_tensor(const PyTensor& from) {
+  Array array;
+  take_tensor(array, from);
   return array;
 }
 
+// (One array, which is neither copied nor set to zeros: both take as long as all the rest.)
 Array read_array(nb::handle object, const char* name, Call& call) {
   const Framework& framework = framework_of(object, name);
-  if (framework.door == Door::tensor) {
-    Array array = read_tensor(tensor_of(object));
-    require_there(array.own);
-    array.object = object;
-    array.framework = &framework;
-    call.has_own = true;
-    return array;
-  }
   Array array;
   array.object = object;
   array.framework = &framework;
+  if (framework.door == Door::tensor) {
+    take_tensor(array, tensor_of(object));
+    require_there(array.own);
+    call.has_own = true;
+    return array;
+  }
   switch (framework.door) {
     case Door::array_struct: read_array_struct(array, name); break;
     case Door::array_interface: read_array_interface(array, name); break;

@@ -29,6 +29,13 @@ Element element_of_format(const char* format, Py_ssize_t itemsize, const char* n
   return element;
 }
 
+std::shared_ptr<Py_buffer> released_in_the_end(std::unique_ptr<Py_buffer> buffer) {
+  return {buffer.release(), [](Py_buffer* held) {
+            PyBuffer_Release(held);
+            delete held;
+          }};
+}
+
 }  // namespace
 
 std::shared_ptr<Py_buffer> hold_buffer(nb::handle object) {
@@ -38,14 +45,12 @@ std::shared_ptr<Py_buffer> hold_buffer(nb::handle object) {
     if (PyObject_GetBuffer(object.ptr(), buffer.get(), PyBUF_RECORDS_RO) != 0)
       nb::raise_python_error();
   }
-  return {buffer.release(), [](Py_buffer* held) {
-            PyBuffer_Release(held);
-            delete held;
-          }};
+  return released_in_the_end(std::move(buffer));
 }
 
-void read_buffer(Array& array, const char* name) {
-  const auto held = hold_buffer(array.object);
+namespace {
+
+void take_buffer(Array& array, const std::shared_ptr<Py_buffer>& held, const char* name) {
   const Py_buffer& view = *held;
   array.keeper = held;
   set_rank(array, view.ndim, name);
@@ -56,6 +61,22 @@ void read_buffer(Array& array, const char* name) {
   for (int i = 0; i < array.rank; ++i) array.shape[i] = view.shape[i];
   if (view.strides == nullptr) return set_dense_steps(array);
   for (int i = 0; i < array.rank; ++i) array.steps[i] = view.strides[i];
+}
+
+}  // namespace
+
+void read_buffer(Array& array, const char* name) {
+  take_buffer(array, hold_buffer(array.object), name);
+}
+
+bool try_read_only_buffer(Array& array, const char* name) {
+  auto buffer = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(array.object.ptr(), buffer.get(), PyBUF_RECORDS_RO) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  take_buffer(array, released_in_the_end(std::move(buffer)), name);
+  return true;
 }
 
 }  // namespace infini::python

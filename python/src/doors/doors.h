@@ -11,6 +11,8 @@ void read_exchange(Array& array, const char* name, Call& call);
 // The producer orders its work before `call`'s stream itself.
 void read_dlpack(Array& array, const char* name, Call& call);
 void read_buffer(Array& array, const char* name);
+// False, and nothing is changed, where the object has none.
+bool try_read_only_buffer(Array& array, const char* name);
 
 void set_rank(Array& array, int64_t rank, const char* name);
 // Row-major steps, for sources that leave them out.

@@ -120,11 +120,16 @@ void learn_numpy_head(const Array& array) {
   }
 }
 
+bool has_numpy_head(const Array& array) {
+  return array.framework->is_ndarray && trusted.load(std::memory_order_relaxed) &&
+         find(head_of(array).dtype) != nullptr;
+}
+
+void* numpy_data(nb::handle array) { return reinterpret_cast<const Head*>(array.ptr())->data; }
+
 nb::object numpy_dtype(const Array& array) {
   static PyObject* const attribute = PyUnicode_InternFromString("dtype");
-  if (array.framework->is_ndarray && trusted.load(std::memory_order_relaxed) &&
-      find(head_of(array).dtype) != nullptr)
-    return nb::borrow(head_of(array).dtype);
+  if (has_numpy_head(array)) return nb::borrow(head_of(array).dtype);
   nb::object dtype = nb::steal(PyObject_GetAttr(array.object.ptr(), attribute));
   if (!dtype) nb::raise_python_error();
   return dtype;

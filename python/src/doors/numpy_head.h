@@ -13,6 +13,9 @@ bool read_numpy_head(Array& array);
 void learn_numpy_head(const Array& array);
 // The dtype of anything that has one.
 nb::object numpy_dtype(const Array& array);
+// Whether arrays of its class and dtype are read so; then, where the elements of one are.
+bool has_numpy_head(const Array& array);
+void* numpy_data(nb::handle array);
 // A new array, row-major and uninitialised.
 nb::object new_numpy(nb::object dtype, const int64_t* shape, int rank);
 
