@@ -73,8 +73,8 @@ class TorchTransport:
     """Over a process group of torch.distributed: what lies on GPUs over nccl, in the order of streams, where the group has that
     for them; what lies in host memory over its backend for that (gloo, mpi).
 
-    gloo takes a message that is shorter than what was asked for as a whole one and does not tell: each is followed by
-    another one with its length. (To one that is longer it answers by ending the process.)"""
+    gloo takes a message that is shorter than what was asked for as a whole one and does not tell: each comes with its length,
+    in itself or in another one. (To one that is longer it answers by ending the process.)"""
 
     def __init__(self, group=None):
         import torch
@@ -139,35 +139,45 @@ class TorchTransport:
 
 
 class _HostRound:
-    """Messages that are waited for at once: all of them are on their way, whichever is waited for first."""
+    """Messages that are waited for at once: all of them are on their way, whichever is waited for first. Short ones begin with
+    their length, long ones are followed by it."""
+
+    short = 4096  # bytes that are copied sooner than another message is sent
 
     def __init__(self, transport, tag, transfers):
-        self.works, self.tensors, self.received, self.clock = [], [], [], time.monotonic
+        self.transport, self.tag, self.works, self.tensors, self.received = transport, tag, [], [], []
         for peer, sends, buffer in transfers:
             length = bytearray(len(buffer).to_bytes(8, "little") if sends else 8)
-            post = transport.dist.isend if sends else transport.dist.irecv
+            if len(buffer) <= self.short:
+                length += buffer if sends else bytes(len(buffer))
+            for part in (length,) if len(buffer) <= self.short else (buffer, length):
+                self.post(peer, sends, part)
             if not sends:
-                self.received.append((peer, len(buffer), length))
-            for part in (buffer, length):
-                tensor = transport._tensor(part)
-                self.tensors.append(tensor)
-                self.works.append(post(tensor, transport._global(peer), group=transport.group, tag=tag))
+                self.received.append((peer, buffer, length))
         _open.add(self)
 
+    def post(self, peer, sends, buffer):
+        transport, tensor = self.transport, self.transport._tensor(buffer)
+        self.tensors.append(tensor)
+        work = (transport.dist.isend if sends else transport.dist.irecv)(tensor, transport._global(peer),
+                                                                         group=transport.group, tag=self.tag)
+        self.works.append(work)
+
     def end(self, stream, seconds):
-        end = self.clock() + seconds
+        end = time.monotonic() + seconds
         for work in self.works:
-            left = end - self.clock()
             try:
-                work.wait(datetime.timedelta(seconds=max(left, 0.001)))
+                work.wait(datetime.timedelta(seconds=max(end - time.monotonic(), 0.001)))
             except RuntimeError:
-                if self.clock() < end:
+                if time.monotonic() < end:
                     raise
                 return False
         _open.discard(self)
-        for peer, wanted, length in self.received:
-            if (got := int.from_bytes(length, "little")) != wanted:
-                raise RuntimeError(f"rank {peer} sent {got} bytes where {wanted} were expected")
+        for peer, buffer, length in self.received:
+            if (got := int.from_bytes(length[:8], "little")) != len(buffer):
+                raise RuntimeError(f"rank {peer} sent {got} bytes where {len(buffer)} were expected")
+            if len(length) > 8:
+                buffer[:] = length[8:]
         return True
 
 

@@ -8,7 +8,7 @@ import pytest
 import infini
 
 RANKS, TIMEOUT = 3, 0.5
-FAULTS = ("plan", "count", "short", "late", "dead")  # in this order: nobody comes back from the last
+FAULTS = ("plan", "count", "short", "short of much", "late", "dead")  # in this order: nobody comes back from the last
 
 
 def test_three_processes(tmp_path):
@@ -33,7 +33,8 @@ def test_three_processes(tmp_path):
     # Rank 0 exchanges nothing with the one that fails; rank 1 does.
     for told_of in (told["plan 1"], told["count 1"]):
         assert "another plan" in told_of or "different plans" in told_of
-    assert f"rank {faulty} sent" in told["short 1"] and "were expected" in told["short 1"]
+    for case in ("short 1", "short of much 1"):
+        assert f"rank {faulty} sent" in told[case] and "were expected" in told[case]
 
 
 def _rank(rank, folder):
@@ -57,8 +58,9 @@ def _parts(sizes):
 
 def _failing(rank, group, fault):
     """What the call says: the last rank does not do its part."""
-    from infini._transport import TorchTransport
+    from infini._transport import TorchTransport, _HostRound
 
+    _HostRound.short = 16 if fault == "short of much" else 4096  # by which both kinds of messages are short
     faulty, sends = rank == RANKS - 1, []
 
     class Transport(TorchTransport):
@@ -67,7 +69,7 @@ def _failing(rank, group, fault):
             if faulty and len(sends) == 3:  # its first pieces; two rounds of agreeing went before
                 if fault == "dead":
                     os._exit(0)
-                if fault == "short":
+                if fault.startswith("short"):
                     transfers = [(peer, sends, buffer[: len(buffer) // 2] if sends else buffer) for peer, sends, buffer in transfers]
             return super().begin_round(tag, transfers, on_device, stream)
 
