@@ -63,7 +63,7 @@ typedef struct {
    * on_device: of the transfers' memory. There begin_round starts after what `stream` has got so far, returns at once, and end_round
    * makes `stream` go on after the round: nobody waits on the host. A run over device memory begins with such a round without
    * transfers, made by every rank. In host memory end_round waits at most `seconds`. *done: whether the round has ended; it has
-   * gone then. cancel gets rounds, too. */
+   * gone then. After an error cancel gets the rounds that have not, and is called with none where a stream may still have some. */
   int (*begin_round)(void* context, int tag, const infiniTransfer_t* transfers, int count,
                      int on_device, void* stream, void** round);
   int (*end_round)(void* context, void* round, void* stream, double seconds, int* done);
