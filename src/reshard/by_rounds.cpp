@@ -49,13 +49,15 @@ class ByRounds {
   }
 
  private:
-  // Two rounds of what is sent and received are in staging. In host memory longer ones find nothing more in the caches; on a device
-  // each costs the host a third of a millisecond.
-  int64_t usual_round_bytes(int ranks, bool on_wire) const {
-    constexpr int64_t best_on_host = 4 << 20, best_on_device = 64 << 20, least = 64 << 10;
+  // Two rounds of what is sent and received are in staging. In host memory longer pieces find nothing more in the caches; on a
+  // device each round costs the host a third of a millisecond (nccl on an H200).
+  int64_t piece_bytes(int ranks, bool on_wire) const {
+    constexpr int64_t best_on_host = 4 << 20, best_on_device = 64 << 20, least = 4 << 10;
+    const int64_t asked = settings_.piece_bytes > 0 ? settings_.piece_bytes
+                          : on_wire                 ? best_on_device
+                                                    : best_on_host;
     const int64_t lanes = 4 * std::max<int64_t>(ranks - 1, 1);
-    return std::clamp<int64_t>(settings_.staging_bytes / lanes, least,
-                               on_wire ? best_on_device : best_on_host);
+    return std::min(asked, std::max(settings_.staging_bytes / lanes, least));
   }
 
   void prepare(Device& device, const ReshardPlan& plan, PreparedReshards& kept,
@@ -65,10 +67,8 @@ class ByRounds {
     const bool device_memory = device.kind() != INFINI_DEVICE_CPU;
     const bool on_wire = device_memory && wire_.rounds_take_device_memory();
     if (has_any) kinds_ = device_memory ? on_device : on_host;
-    if (settings_.piece_bytes == 0)
-      settings_.piece_bytes = usual_round_bytes(plan.ranks(), on_wire);
-    prepared_ =
-        kept.get(device, plan, wire_.rank(), shards.strides, {settings_.piece_bytes, 0, {}});
+    const PieceSizes sizes{piece_bytes(plan.ranks(), on_wire), 0, {}};
+    prepared_ = kept.get(device, plan, wire_.rank(), shards.strides, sizes);
     run_.emplace(device, *prepared_, static_cast<char*>(shards.dst),
                  static_cast<const char*>(shards.src), wire_, settings_, on_wire);
   }

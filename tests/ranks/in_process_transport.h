@@ -64,10 +64,12 @@ class InProcessNetwork {
   void (*copy)(void* to, const void* from, size_t bytes) =
       [](void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); };
 
-  // Whether transports have rounds. How one waits for a stream, for rounds of device memory; rounds without transfers.
+  // Whether transports have rounds. How one waits for a stream, for rounds of device memory; rounds without transfers; of others
+  // what was longest.
   bool rounds = false;
   void (*await)(void* stream) = [](void*) {};
   std::atomic<int> empty_rounds{0};
+  std::atomic<size_t> longest_transfer{0};
 
   // What goes wrong with the n-th send of a rank (from 0 on), if anything.
   enum class Fault { none, lost, shortened, refused };
@@ -184,6 +186,8 @@ class InProcessNetwork {
     net.empty_rounds += count == 0;
     auto made = std::make_shared<Request>();
     for (const infiniTransfer_t* one = transfers; one != transfers + count; ++one) {
+      for (size_t most = net.longest_transfer; most < one->bytes;)
+        net.longest_transfer.compare_exchange_weak(most, one->bytes);
       void* request = nullptr;
       const auto post = [&](auto how) {
         return how(context, one->peer, round_tag + tag, one->data, one->bytes, &request);

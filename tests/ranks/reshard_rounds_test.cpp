@@ -40,6 +40,28 @@ TEST(ReshardRounds, LargeOnesGoInPieces) {
             100 << 10, 1 << 20, true, by_rounds);
 }
 
+// Two pieces of each of three lanes, sent and received: by what is asked for, or less.
+TEST(ReshardRounds, StagingIsBounded) {
+  const infiniReshardPlan_t plan =
+      plan_of_text("i32 1000x1003 (4: block,replicate) -> perm=1,0 (4: block,replicate)");
+  for (const size_t staging : {size_t{1}, size_t{1} << 17, size_t{1} << 30}) {
+    InProcessNetwork network(4);
+    network.rounds = true;
+    const auto outcomes = on_ranks(4, [&](int rank) {
+      const std::vector<int32_t> src(250 * 1003);
+      std::vector<int32_t> dst(251 * 1000);
+      const infiniTransport_t transport = network.transport_of(rank);
+      const auto options = options_of(100 << 10, staging, 20);
+      return infiniReshard(plan, dst.data(), nullptr, src.data(), nullptr, &transport, &options);
+    });
+    for (const Outcome& one : outcomes) EXPECT_EQ(INFINI_STATUS_SUCCESS, one.status) << one.words;
+    const size_t most = std::min<size_t>(100 << 10, std::max<size_t>(staging / 12, 4 << 10));
+    EXPECT_LE(network.longest_transfer, most);
+    EXPECT_GT(network.longest_transfer, most / 2);
+  }
+  infiniReshardDestroyPlan(plan);
+}
+
 class ReshardRoundsFaults : public testing::Test {
  protected:
   static constexpr int ranks = 4;
