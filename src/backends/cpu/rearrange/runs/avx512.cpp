@@ -111,10 +111,12 @@ void run_vectors(const Line& line) {
   }
 }
 
-// Short runs are left to the plain loops, which touch nothing but their elements.
+// Short runs are left to the plain loops, which touch nothing but their elements: in the cache less than a vector of small
+// words, of which those take many turns.
 template <int word, template <int> class Source, LineKind kind>
 void run_or_loop(const Line& line) {
-  if (line.count * word >= 128)
+  const int64_t least = line.streamed || word >= 4 ? 128 : 64;
+  if (line.count * word >= least)
     run_vectors<word, Source<word>>(line);
   else
     line_kernel_portable(kind, word)(line);
