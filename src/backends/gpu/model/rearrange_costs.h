@@ -71,7 +71,7 @@ struct TileCosts {
   double single_run;  // and for each of its runs where these are found from the first, else
   double single_place, single_loop;  // for each of its places, for each loop of those
   double word, word_unit;            // for a word of `words`, for each unit of it,
-  double word_pick;                  // and more for each where it is shorter than a word,
+  double word_alike;                 // of that, where the runs of a thread begin alike
   double word_again;  // for each time it is written again with what is in the registers
   double word_table_entry, word_entry;  // for an entry of its table, for an offset of a word's unit
   double staged_words;                  // words that `staged` reads for a vector, to shift it

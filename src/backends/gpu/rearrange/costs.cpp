@@ -74,7 +74,8 @@ double tiny_ns(const TinySchedule& s, const RearrangePlan& plan, const DeviceMod
          issue_ns(s.units / warp * instructions, device);
 }
 
-double rows_ns(const RowSchedule& s, const RearrangePlan& plan, const DeviceModel& device) {
+double rows_ns(const RowSchedule& s, const ShiftSchedule& shifted_rows, const RearrangePlan& plan,
+               const DeviceModel& device) {
   const PlainCosts& costs = device.rearrange->plain;
   // The parts of vectors at the ends of rows move unit by unit.
   const double ends = s.unit < vector_bytes ? costs.row_end_bytes[std::min(s.unit / 2, 2)] : 0;
@@ -82,12 +83,14 @@ double rows_ns(const RowSchedule& s, const RearrangePlan& plan, const DeviceMode
   const double vectors = std::ceil((as_double(s.row_bytes) + vector_bytes - s.unit) / vector_bytes);
   const double instructions =
       s.one_by_one ? costs.row_one_by_one : instructions_of(costs.rows, s.depth, {});
-  // What src repeats is read from the cache for most of the times that it is written.
+  // What src repeats is read from the cache for most of the times that it is written, or shifted out of one image.
+  const bool shared = !s.sides_even && shifted_rows.images < shifted_rows.rows_per_block;
   const double repeated =
       as_double(moved_bytes(plan)) * (s.sides_even ? costs.repeated_even : costs.repeated_shifted);
   const double sectors = sector_traffic(plan);
-  const double traffic =
-      distinct_source_bytes(plan) < moved_bytes(plan) ? std::max(sectors, repeated) : sectors;
+  const double traffic = distinct_source_bytes(plan) < moved_bytes(plan) && !shared
+                             ? std::max(sectors, repeated)
+                             : sectors;
   const double rows = as_double(s.rows),
                row_sectors = std::ceil(as_double(s.row_bytes) / sector_bytes);
   const double alone = 2 * rows * row_sectors * sector_bytes;

@@ -21,7 +21,8 @@ double sector_traffic(const RearrangePlan& plan);
 
 double copy_ns(const RearrangePlan& plan, const DeviceModel& device);
 double tiny_ns(const TinySchedule& schedule, const RearrangePlan& plan, const DeviceModel& device);
-double rows_ns(const RowSchedule& schedule, const RearrangePlan& plan, const DeviceModel& device);
+double rows_ns(const RowSchedule& even, const ShiftSchedule& shifted, const RearrangePlan& plan,
+               const DeviceModel& device);
 double planes_ns(const PlanesSchedule& schedule, const RearrangePlan& plan,
                  const DeviceModel& device);
 double scatter_ns(const ScatterSchedule& schedule, const RearrangePlan& plan,

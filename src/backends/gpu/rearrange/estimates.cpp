@@ -48,7 +48,7 @@ Estimate<RowSchedules> estimate_rows(const Machine& machine, const RearrangePlan
   const auto even = make_row_schedule(plan, machine.max_unit);
   const auto shifted = make_shift_schedule(plan, machine.max_unit);
   if (!even || !shifted) return {.why_not = too_many};
-  return {RowSchedules{*even, *shifted}, rows_ns(*even, plan, machine.model)};
+  return {RowSchedules{*even, *shifted}, rows_ns(*even, *shifted, plan, machine.model)};
 }
 
 Estimate<PlanesSchedule> estimate_planes(const Machine& machine, const RearrangePlan& plan,

@@ -60,6 +60,7 @@ class Interpreter {
   void store_tile(const TileSchedule& s, const TilePlace& place, Gather gather);
   void stage_runs(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_staged(const TileSchedule& s, const TilePlace& place, uint32_t number);
+  void put_word(const WordPart& part, int64_t to, const Bytes& word);
   void store_runs_words(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   void store_runs_single(const TileSchedule& s, const TilePlace& place, uint32_t thread);
   template <class Offset>
@@ -85,7 +86,8 @@ class Interpreter {
   void list_runs(const FillSchedule& s, const FillBlock& block);
   void store_filling(const FillSchedule& s, int64_t units, int64_t to, const FillVector& v);
   void load_image(const ShiftSchedule& s, const ShiftRow& row, int64_t image, uint32_t vector);
-  void store_shifted(const ShiftSchedule& s, const ShiftRow& row, int64_t image, uint32_t vector);
+  void store_shifted(const ShiftSchedule& s, const ShiftRow& row, const ShiftRow& held,
+                     int64_t image, uint32_t vector);
   void move_row_part(const RowSchedule& s, const RowPlace& row, int64_t vector);
 
   RearrangePlan plan_;

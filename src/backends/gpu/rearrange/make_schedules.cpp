@@ -111,17 +111,32 @@ std::optional<ShiftSchedule> make_shift_schedule(const RearrangePlan& plan, int 
   int64_t vectors = ceil_div(plan.atom_bytes + sector_bytes - nest.unit, vector_bytes);
   const int64_t segments = ceil_div(vectors, int64_t{most_shift_vectors});
   if (segments > 1) vectors = round_up(ceil_div(vectors, segments), line_vectors);
-  const int64_t per_block = std::min(
-      {int64_t{most_shift_rows}, std::max(most_shift_vectors / vectors, int64_t{1}), rows});
-  int64_t blocks = ceil_div(rows, per_block);
+  int64_t group = 1;  // of rows that repeat one
+  for (int i = 0; i < s.depth && s.loops[i].src_step == 0; ++i) group *= s.loops[i].extent.divisor;
+  const bool repeated = group > 1;
+  // Neighbouring threads write sectors together, see before_row(), in all rows of a block.
+  if (repeated) vectors = round_up(vectors, vectors < 8 * line_vectors ? int64_t{2} : line_vectors);
+  if (!repeated) group = rows;
+  const int64_t most = repeated ? most_repeated_vectors : most_shift_vectors;
+  int64_t per_block =
+      std::min({int64_t{most_shift_rows}, std::max(most / vectors, int64_t{1}), group});
+  const int64_t parts = ceil_div(group, per_block);
+  if (repeated) per_block = ceil_div(group, parts);
+  int64_t blocks = rows / group * parts;
   if (segments > grid_limit || !grow(blocks, segments)) return std::nullopt;
-  const int64_t image_vectors = vectors + sector_bytes / vector_bytes;
+  const bool shared = repeated && per_block > 1;
+  // An even number: images lie in their sectors as rows do, see before_row().
+  const int64_t image_vectors =
+      round_up(vectors + (shared ? 2 : 1) * sector_bytes / vector_bytes, int64_t{2});
   s.unit = nest.unit;
-  s.rows = static_cast<uint32_t>(rows);
+  s.images = static_cast<uint32_t>(shared ? 1 : per_block);
+  s.group = static_cast<uint32_t>(group);
+  s.parts = make_fast_divisor(static_cast<uint32_t>(parts));
   s.rows_per_block = static_cast<uint32_t>(per_block);
   s.blocks = static_cast<uint32_t>(blocks);
-  s.shared_bytes = static_cast<uint32_t>(
-      per_block * (image_vectors * vector_bytes + static_cast<int64_t>(sizeof(ShiftRow))));
+  s.shared_bytes =
+      static_cast<uint32_t>(s.images * image_vectors * vector_bytes +
+                            (per_block + shared) * static_cast<int64_t>(sizeof(ShiftRow)));
   s.segments = make_fast_divisor(static_cast<uint32_t>(segments));
   s.vectors = make_fast_divisor(static_cast<uint32_t>(vectors));
   s.image_vectors = make_fast_divisor(static_cast<uint32_t>(image_vectors));
@@ -265,8 +280,9 @@ std::string to_string(const RowSchedule& s) {
 
 std::string to_string(const ShiftSchedule& s) {
   std::ostringstream text;
-  text << s.rows << " rows of " << s.row_bytes << " B, shifted, in " << s.blocks << " blocks of "
+  text << "rows of " << s.row_bytes << " B, shifted, in " << s.blocks << " blocks of "
        << s.rows_per_block << " rows x " << s.vectors.divisor << " vectors";
+  if (s.images < s.rows_per_block) text << ", which repeat one";
   return text.str();
 }
 

@@ -281,6 +281,46 @@ TEST(Schedules, RowsAreWalkedBySectors) {
       }
 }
 
+// What a word has of its run is stored once, byte for byte, by stores that are aligned.
+TEST(Schedules, PartsOfWordsAreWhatTheirRunsHave) {
+  for (int unit = 1; unit <= 4; unit *= 2)
+    for (int32_t run_units = 1; run_units <= 9; ++run_units)
+      for (int32_t first = 1 - 4 / unit; first <= run_units; ++first) {
+        TileSchedule s{};
+        s.unit = unit;
+        TilePlace place{};
+        place.run_units = run_units;
+        const WordPart part = part_of_word(s, place, first);
+        int stored[4] = {};
+        for (int k = 0; k < 4; ++k) stored[k] += part.whole;
+        for (int k = 0; k < 2; ++k)
+          if (part.has_half) ++stored[part.half + k];
+        if (part.has_byte) ++stored[part.byte];
+        if (part.has_third) ++stored[2];
+        EXPECT_TRUE(!part.has_half || part.half % 2 == 0);
+        for (int k = 0; k < 4; ++k) {
+          const int32_t at = first + k / unit;
+          EXPECT_EQ(stored[k], at >= 0 && at < run_units)
+              << unit << " " << run_units << " " << first;
+        }
+      }
+}
+
+// One image serves rows that begin differently, at every base.
+TEST(Schedules, RowsThatRepeatOneShareItsImage) {
+  for (const char* text :
+       {"u8 37x101 dst=103,1 src=0,1", "f16 5x7x33 dst=231,33,1 src=33,0,1",
+        "u8 3x11000 dst=11001,1 src=0,1", "f64 3x5x531 dst=2655,531,1 src=0,0,1"}) {
+    const auto problem = harness::parse_rearrange(std::string("rearrange ") + text);
+    const auto plan = make_rearrange_plan(problem.dst, problem.src);
+    const auto s = *make_shift_schedule(plan, vector_bytes);
+    EXPECT_EQ(s.images, 1u) << text;
+    EXPECT_GT(s.rows_per_block, 1u) << text;
+    for (int base = 0; base < 2 * sector_bytes; base += s.unit)
+      EXPECT_EQ(run_once(plan, s, base, 3 * base % (2 * sector_bytes)), "") << text << " " << base;
+  }
+}
+
 // What the search does not look at, because it cannot be cheaper than the best so far, is not.
 TEST(Schedules, TheSearchOverlooksNothing) {
   harness::Random random(5);

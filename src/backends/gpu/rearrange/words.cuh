@@ -147,6 +147,27 @@ __device__ void store_part(char* to, const Vector& v, int begin, int end) {
   }
 }
 
+// Units [begin, end) of a word, as far as it has them; `to` is where its first would go, a multiple of 4.
+template <int unit>
+__device__ void store_word_part(char* to, uint32_t value, int begin, int end) {
+  constexpr int count = 4 / unit;
+  if (begin <= 0 && end >= count) return store_word<4>(to, value);
+  if constexpr (unit == 1) {
+    if (begin <= 0 && end >= 2) {
+      store_word<2>(to, static_cast<uint16_t>(value));
+      begin = 2;
+    }
+    if (begin <= 2 && end >= count) {
+      store_word<2>(to + 2, static_cast<uint16_t>(value >> 16));
+      end = 2;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    if (i >= begin && i < end)
+      store_word<unit>(to + i * unit, static_cast<Word<unit>>(value >> (8 * unit * i)));
+}
+
 // 4 / unit words of 4 bytes as a square of units: rows become columns.
 template <int unit>
 __device__ void transpose_units(uint32_t (&words)[4 / unit]) {

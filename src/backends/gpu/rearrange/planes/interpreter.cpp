@@ -26,10 +26,10 @@ void Interpreter::load_transposed(const TransposeSchedule& s, const TransposePla
   for (uint32_t row = thread.run; row < place.row_end; row += s.row_threads) {
     if (row < place.row_begin) continue;
     const int64_t start = transpose_row(s, place, row);
-    if (s.rows_even && misalignment(start) != 0) fault("a row is uneven");
-    const int32_t at = static_cast<int32_t>(thread.vector) * vector_bytes -
-                       before_row(s, static_cast<uintptr_t>(start));
-    if (!holds_some(at, bytes)) continue;
+    const int shift = misalignment(start);
+    if (s.rows_even && shift != 0) fault("a row is uneven");
+    const int32_t at = static_cast<int32_t>(thread.vector) * vector_bytes - shift;
+    if (at >= bytes) continue;
     const int64_t from = start + at, image = transpose_place(s, place, row) + at;
     if (image + vector_bytes > s.rows_at) fault("image reaches into the steps");
     load_vector(s.unit, image, from, -at, bytes - at,
@@ -183,11 +183,13 @@ void Interpreter::load_image(const ShiftSchedule& s, const ShiftRow& row, int64_
                 row.begin - at, row.end - at, has_all(row, at) || vector_inside(s, row.from + at));
 }
 
-void Interpreter::store_shifted(const ShiftSchedule& s, const ShiftRow& row, int64_t image,
-                                uint32_t vector) {
+// `held`: what the image holds.
+void Interpreter::store_shifted(const ShiftSchedule& s, const ShiftRow& row, const ShiftRow& held,
+                                int64_t image, uint32_t vector) {
   const auto at = static_cast<int32_t>(vector) * vector_bytes;
   if (!has_some(row, at)) return;
-  const int64_t from = image + at + image_lead(row, static_cast<uintptr_t>(src_base_));
+  const int64_t from =
+      image + at + image_lead(held, static_cast<uintptr_t>(src_base_)) + row.from - held.from;
   const int shift = misalignment(from);
   Bytes both = get_shared(from - shift, vector_bytes);
   const Bytes high = get_shared(from - shift + vector_bytes, vector_bytes);
@@ -202,7 +204,9 @@ void Interpreter::store_shifted(const ShiftSchedule& s, const ShiftRow& row, int
 
 void Interpreter::run(const ShiftSchedule& s) {
   const int64_t image_bytes = int64_t{s.image_vectors.divisor} * vector_bytes;
-  if (s.rows_per_block * (image_bytes + int64_t{sizeof(ShiftRow)}) > s.shared_bytes ||
+  const bool shared = s.images < s.rows_per_block;
+  if (s.images * image_bytes + (s.rows_per_block + shared) * int64_t{sizeof(ShiftRow)} >
+          s.shared_bytes ||
       s.rows_per_block > shift_threads)
     fault("too little shared memory");
   for (uint32_t number = 0; number < s.blocks; ++number) {
@@ -211,8 +215,11 @@ void Interpreter::run(const ShiftSchedule& s) {
     for (uint32_t r = 0; r < block.rows; ++r) {
       const ShiftRow row =
           place_shift_row(s, block.first_row + r, block.skipped, static_cast<uintptr_t>(dst_base_));
-      for (uint32_t v = 0; v < s.image_vectors.divisor; ++v) load_image(s, row, r * image_bytes, v);
-      for (uint32_t v = 0; v < s.vectors.divisor; ++v) store_shifted(s, row, r * image_bytes, v);
+      const ShiftRow held = place_image(s, row, block.first_row, block.skipped);
+      const int64_t image = shared ? 0 : r * image_bytes;
+      if (!shared || r == 0)
+        for (uint32_t v = 0; v < s.image_vectors.divisor; ++v) load_image(s, held, image, v);
+      for (uint32_t v = 0; v < s.vectors.divisor; ++v) store_shifted(s, row, held, image, v);
     }
   }
 }

@@ -108,8 +108,9 @@ void add_words_walk(const TileSchedule& s, const TileCosts& costs, BlockWork& wo
   const double turns = repeat_turns(s, s.repeats[0]), alike = s.repeats[0] / turns;
   work.rounds = once * std::ceil(static_cast<double>(s.runs[0]) / s.run_threads) * turns;
   work.warps = warps(lanes * s.run_threads);
-  work.vector = costs.word + costs.word_unit * units + (s.unit < 4 ? costs.word_pick * units : 0) +
-                costs.word_again * (alike - 1);
+  const double word = costs.word + costs.word_unit * units;
+  work.vector = s.runs_alike && s.repeats[0] == 1 ? costs.word_alike * word
+                                                  : word + costs.word_again * (alike - 1);
   work.at_once = 2;
   work.words = units;
   work.word_bytes = s.unit;
@@ -254,15 +255,16 @@ double cost_of_block(const BlockWork& w, double conflicts, const UnitNest& nest,
       (w.warps * w.rounds * w.vector + rows + w.once) / device.rearrange->launch.issues_per_cycle;
   const double shared =
       costs.bank * w.warps * w.rounds * w.words * conflicts * std::max(1.0, w.word_bytes / 4);
-  const double resident = std::max(
-      1.0, std::floor(std::min(w.resident, static_cast<double>(device.shared_bytes) /
-                                               (w.shared_bytes + costs.block_shared_bytes))));
+  const double share = w.blocks / device.processors, turns = std::max(1.0, share);
+  const double resident =
+      std::max(1.0, std::floor(std::min({w.resident, std::ceil(share),
+                                         static_cast<double>(device.shared_bytes) /
+                                             (w.shared_bytes + costs.block_shared_bytes)})));
   const double waiting =
       w.rounds / w.at_once * (costs.vector_wait + costs.word_wait * w.words) / resident;
   const double longest = std::max({memory, issued, shared});
   const double busy = longest + costs.beside_longest * (memory + issued + shared - longest);
   const double cycles = busy * (1 + costs.large * w.shared_bytes / costs.large_bytes) + waiting;
-  const double share = w.blocks / device.processors, turns = std::max(1.0, share);
   return cycles * (turns + costs.tail * std::min(resident, turns)) / (share * w.bytes * filled);
 }
 

@@ -5,16 +5,16 @@ namespace infini::gpu {
 namespace {
 
 int misalignment(int64_t address) { return static_cast<int>(address & (vector_bytes - 1)); }
+int origin_of(int64_t address) { return before_row(static_cast<uintptr_t>(address)); }
 
 }  // namespace
 
 void Interpreter::load_rows(const TileSchedule& s, const TilePlace& place, uint32_t thread) {
   const int64_t lowest = place.src - place.below;
-  const int origin = misalignment(src_base_ + lowest);
+  const int origin = origin_of(src_base_ + lowest);
   const bool inside = lowest + s.rows_low - vector_bytes >= s.src_begin &&
                       lowest + s.rows_high + place.row_bytes + vector_bytes <= s.src_end;
-  const FastDivisor& lanes =
-      s.row_lanes[!s.rows_sectored || before_row(static_cast<uintptr_t>(src_base_ + lowest)) != 0];
+  const FastDivisor& lanes = s.row_lanes[!s.rows_sectored || origin != 0];
   const ThreadPlace at_start = place_thread(thread, lanes);
   const uint32_t row_threads = divide(tile_threads, lanes);
   if (at_start.run >= row_threads) return;
@@ -51,7 +51,7 @@ void Interpreter::store_runs_linear(const TileSchedule& s, const TilePlace& plac
   const int units = vector_bytes / s.unit;
   const int runs = s.gather == Gather::columns ? 4 / s.unit : 1;
   const ThreadPlace thread = place_thread(s, number);
-  int64_t from = misalignment(src_base_ + place.src - place.below) + place.below +
+  int64_t from = origin_of(src_base_ + place.src - place.below) + place.below +
                  static_cast<int32_t>(thread.vector) * s.period_image;
   for (int32_t first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
        first += static_cast<int32_t>(s.lanes.divisor) * units, from += s.lanes_image)
@@ -88,7 +88,7 @@ void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& pl
   const int32_t start = static_cast<int32_t>(thread.vector) * units - lead;
   if (start >= place.run_units) return;
   const std::vector<int64_t> offsets = look_up(s, start);
-  int64_t from = misalignment(src_base_ + place.src - place.below) + place.below;
+  int64_t from = origin_of(src_base_ + place.src - place.below) + place.below;
   for (int32_t first = start; first < place.run_units;
        first += static_cast<int32_t>(s.lanes.divisor) * units, from += s.lanes_image)
     for (uint32_t run = thread.run; run < static_cast<uint32_t>(place.runs); run += s.run_threads) {
@@ -100,7 +100,7 @@ void Interpreter::store_runs_prepared(const TileSchedule& s, const TilePlace& pl
 
 void Interpreter::store_runs_each(const TileSchedule& s, const TilePlace& place, uint32_t thread) {
   const int units = vector_bytes / s.unit;
-  const int64_t from = misalignment(src_base_ + place.src - place.below) + place.below;
+  const int64_t from = origin_of(src_base_ + place.src - place.below) + place.below;
   const uint32_t count = static_cast<uint32_t>(place.runs) * s.lanes.divisor;
   for (uint32_t i = thread; i < count; i += tile_threads) {
     const ThreadPlace item = place_thread(s, i);
@@ -117,7 +117,7 @@ void Interpreter::store_runs_each(const TileSchedule& s, const TilePlace& place,
 void Interpreter::store_runs_single(const TileSchedule& s, const TilePlace& place,
                                     uint32_t number) {
   const ThreadPlace thread = place_thread(s, number);
-  const int64_t from = misalignment(src_base_ + place.src - place.below) + place.below;
+  const int64_t from = origin_of(src_base_ + place.src - place.below) + place.below;
   for (uint32_t n = thread.run; n < static_cast<uint32_t>(place.runs * place.repeats);
        n += s.run_threads) {
     const RepeatedRun which = find_repeat(s, place, n);
@@ -138,7 +138,7 @@ void Interpreter::stage_runs(const TileSchedule& s, const TilePlace& place, uint
   const int units = vector_bytes / s.unit;
   const ThreadPlace thread = place_thread(s, number);
   if (thread.run >= s.run_threads) return;
-  const int64_t from = misalignment(src_base_ + place.src - place.below) + place.below;
+  const int64_t from = origin_of(src_base_ + place.src - place.below) + place.below;
   for (auto first = static_cast<int32_t>(thread.vector) * units; first < place.run_units;
        first += static_cast<int32_t>(s.lanes.divisor) * units) {
     const std::vector<int64_t> offsets = look_up(s, first);
@@ -170,28 +170,42 @@ void Interpreter::store_staged(const TileSchedule& s, const TilePlace& place, ui
   }
 }
 
-// Words of runs, whole or unit by unit.
+// Of a word, what belongs to its run, as the kernel stores it.
+void Interpreter::put_word(const WordPart& part, int64_t to, const Bytes& word) {
+  const auto put = [&](bool wanted, int at, int bytes) {
+    if (wanted) store(to + at, Bytes(word.begin() + at, word.begin() + at + bytes));
+  };
+  put(part.whole, 0, 4);
+  put(part.has_half, part.half, 2);
+  put(part.has_byte, part.byte, 1);
+  put(part.has_third, 2, 1);
+}
+
 void Interpreter::store_runs_words(const TileSchedule& s, const TilePlace& place, uint32_t number) {
   const int count = 4 / s.unit, pad = vector_bytes / s.unit;
   const ThreadPlace thread = place_thread(s, number);
-  const int64_t from = misalignment(src_base_ + place.src - place.below) + place.below;
+  const int64_t from = origin_of(src_base_ + place.src - place.below) + place.below;
+  const auto lead_of = [&](uint32_t r) {
+    return static_cast<int32_t>((dst_base_ + place.dst + place_run(s, r).step) & 3) / s.unit;
+  };
   for (uint32_t word = thread.vector; word < s.out_pieces.divisor; word += s.lanes.divisor) {
-    const int32_t around = static_cast<int32_t>(word) * count - (count - 1) + pad;
-    if (around < 0 || around + 2 * count - 1 > static_cast<int32_t>(s.table_units))
-      fault("look-up outside the table");
     for (uint32_t r = thread.run; r < static_cast<uint32_t>(place.runs); r += s.run_threads) {
       const WalkPlace run = place_run(s, r);
-      const int64_t to = dst_base_ + place.dst + run.step;
-      const int32_t first = static_cast<int32_t>(word) * count - static_cast<int>(to & 3) / s.unit;
+      const int32_t lead = lead_of(r), first = static_cast<int32_t>(word) * count - lead;
+      if (s.runs_alike && lead != lead_of(thread.run)) fault("runs of a thread begin differently");
+      if (first + pad < 0 || first + pad + count > static_cast<int32_t>(s.table_units))
+        fault("look-up outside the table");
       Bytes value;
       for (int k = 0; k < count; ++k) {
-        const auto entry = static_cast<uint32_t>(first + pad + k);
-        const Bytes of = get_shared(from + run.image + table_[entry], s.unit);
+        const Bytes of =
+            get_shared(from + run.image + table_[static_cast<size_t>(first + pad + k)], s.unit);
         value.insert(value.end(), of.begin(), of.end());
       }
       for (int32_t i = 0; i < place.repeats; ++i)
-        store_units(place.run_units, s.unit,
-                    to + i * s.repeat_step * s.repeats_apart + first * s.unit, first, value);
+        put_word(
+            part_of_word(s, place, first),
+            dst_base_ + place.dst + run.step + i * s.repeat_step * s.repeats_apart + first * s.unit,
+            value);
     }
   }
 }

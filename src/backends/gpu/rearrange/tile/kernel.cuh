@@ -31,20 +31,34 @@ __device__ void load_rows(const TileSchedule& s, const TilePlace& place, const c
                           unsigned char* images) {
   const auto* listed = reinterpret_cast<const WalkPlace*>(images + s.rows_at);
   const char* first = src + place.src - place.below;
-  const int origin = misalignment(first);
+  const int origin = before_row(reinterpret_cast<uintptr_t>(first));
   // Inside the source whole vectors may be read wherever a row begins and ends.
   const bool inside =
       place.src - place.below + s.rows_low - vector_bytes >= s.src_begin &&
       place.src - place.below + s.rows_high + place.row_bytes + vector_bytes <= s.src_end;
-  const FastDivisor& lanes =
-      s.row_lanes[!s.rows_sectored || before_row(reinterpret_cast<uintptr_t>(first)) != 0];
+  const FastDivisor& lanes = s.row_lanes[!s.rows_sectored || origin != 0];
   const ThreadPlace thread = place_thread(threadIdx.x, lanes);
   const uint32_t row_threads = divide(tile_threads, lanes);
   if (thread.run >= row_threads) return;
   const auto lane = static_cast<int32_t>(thread.vector) * vector_bytes;
+  const auto row_of = [&](uint32_t number) {
+    return can_list && s.rows_listed ? listed[number] : place_row_image(s, number);
+  };
+  if (inside && lanes.divisor < tile_threads) {  // usual, and a vector of each row for each thread
+    unsigned char* to = images + origin;
+#pragma unroll 1
+    for (uint32_t number = thread.run; number < place.rows; number += row_threads) {
+      const WalkPlace row = row_of(number);
+      const char* start = first + row.step;
+      const int32_t at = lane - before_row(reinterpret_cast<uintptr_t>(start));
+      if (holds_some(at, place.row_bytes))
+        stage_vector(to + (row.image + at), start + at, s.whole_lines != 0);
+    }
+    return;
+  }
   const auto stride = static_cast<int32_t>(lanes.divisor) * vector_bytes;
   for (uint32_t number = thread.run; number < place.rows; number += row_threads) {
-    const WalkPlace row = can_list && s.rows_listed ? listed[number] : place_row_image(s, number);
+    const WalkPlace row = row_of(number);
     const char* start = first + row.step;
     unsigned char* to = images + origin + row.image;
     for (int32_t at = lane - before_row(reinterpret_cast<uintptr_t>(start)); at < place.row_bytes;

@@ -32,10 +32,10 @@ bool whole_sectors(const TileLoop* loops, int count) {
                      [](const TileLoop& loop) { return loop.step % sector_bytes == 0; });
 }
 
-// The smallest number from `least` on that is `step` modulo the vector.
+// The smallest number from `least` on that is `step` modulo the sector.
 int64_t pitch_from(int64_t least, int64_t step) {
-  const int64_t rest = (step - least) % vector_bytes;
-  return least + (rest + vector_bytes) % vector_bytes;
+  const int64_t rest = (step - least) % sector_bytes;
+  return least + (rest + sector_bytes) % sector_bytes;
 }
 
 class Layouter : TileWalks {
@@ -86,7 +86,7 @@ class Layouter : TileWalks {
     for (int n = 0; n < s.run_depth; ++n)
       if (row_of_[n] >= 0) s.run[n].image = s.row[row_of_[n]].image;
     if (shape_.stack >= 0) s.many[s.runs_depth - 1].image = s.row[s.row_depth - 1].image;
-    s.table_at = static_cast<uint32_t>(round_up(room, int64_t{vector_bytes})) + vector_bytes;
+    s.table_at = static_cast<uint32_t>(round_up(room, int64_t{vector_bytes})) + sector_bytes;
     return s.table_at <= static_cast<uint32_t>(model_.shared_bytes);
   }
 
@@ -105,7 +105,8 @@ class Layouter : TileWalks {
     return work;
   }
 
-  // Tries pitches until none can be better: the next ones differ in bank conflicts alone.
+  // Tries pitches. A larger one differs in bank conflicts and in how many blocks are resident, and fewer of those may be
+  // cheaper, too: their tail is shorter.
   void lay_images() {
     s.rows_even = whole_vectors(s.row, s.row_depth);
     s.rows_sectored = whole_sectors(s.row, s.row_depth);
@@ -114,12 +115,9 @@ class Layouter : TileWalks {
           walk_lanes(s.row_bytes[0], i == 0 ? 0 : sector_bytes - nest_.unit), tile_threads));
     const bool can_skew = s.run_depth > 0 && row_of_[0] == 0 && vector_units_ > 1 && !single();
     const int64_t most = s.rows[0] > 1 ? 4 : 1;
-    // A skew takes shared memory: without one a layout may be cheaper though with it none was.
-    for (int64_t extra = 0; extra < most; ++extra) {
-      const bool skewed = can_skew && set_pitches(extra, true) && lay_threads();
-      const bool plain = set_pitches(extra, false) && lay_threads();
-      if (!skewed && !plain) return;
-    }
+    for (int64_t extra = 0; extra < most; ++extra)
+      for (const bool skew : {true, false})
+        if ((can_skew || !skew) && set_pitches(extra, skew)) lay_threads();
   }
 
   // Neighbouring runs lie side by side in the images, in whole words of 4 bytes.
@@ -144,15 +142,13 @@ class Layouter : TileWalks {
     s.unit_image = outer.image;
   }
 
-  // Tries numbers of threads along a run; false when not even perfect banks would make one cheaper
-  // than the best so far.
-  bool lay_threads() {
+  // Tries numbers of threads along a run.
+  void lay_threads() {
     find_period();
-    promising_ = false;
     if (single()) return lay_single_units();
     if (shape_.stores == Stores::staged) {
       consider(Gather::staged, std::min<int64_t>(stage_vectors(), tile_threads));
-      return promising_;
+      return;
     }
     if (shape_.stores == Stores::words) {
       const int64_t words = run_words();
@@ -161,7 +157,7 @@ class Layouter : TileWalks {
         if (wanted < words) consider(Gather::words, wanted);
         if (wanted < words) consider(Gather::words, ceil_div(words, ceil_div(words, wanted)));
       }
-      return promising_;
+      return;
     }
     const bool linear = s.run_depth <= 1 && lie_.runs != Ends::units;
     const Gather kind =
@@ -174,16 +170,14 @@ class Layouter : TileWalks {
       if (wanted >= vectors) break;
     }
     if (!can) consider(Gather::each, most_vectors());
-    return promising_;
   }
 
   // Runs with gaps: threads along a run, the others at other runs.
-  bool lay_single_units() {
+  void lay_single_units() {
     for (const int64_t wanted : {8, 16, 32, 64, tile_threads}) {
       consider(Gather::single, std::min<int64_t>(wanted, s.run_units[0]));
       if (wanted >= s.run_units[0]) break;
     }
-    return promising_;
   }
 
   // False when threads cannot be laid so.
@@ -191,7 +185,6 @@ class Layouter : TileWalks {
     if (!set_threads(gather, lanes)) return false;
     const BlockWork work = work_of(s, lie_, model_.device.rearrange->tile);
     if (cost_of_block(work, 1, nest_, model_.device) >= best_.cost) return true;
-    promising_ = true;
     const double cost = cost_of_block(work, bank_conflicts(s), nest_, model_.device);
     if (cost < best_.cost) best_.schedule = s, best_.cost = cost;
     return true;
@@ -206,12 +199,11 @@ class Layouter : TileWalks {
     return ceil_div(s.run_units[0] + vector_units_ - 1, vector_units_);
   }
 
-  // At most so many runs at a time, such that the runs of a thread begin alike in their vectors.
-  uint32_t alike(uint32_t runs) const {
+  // At most so many runs at a time, such that the runs of a thread begin alike in their vectors, or words.
+  uint32_t alike(uint32_t runs, uint64_t bytes) const {
     if (s.runs_depth != 1 || static_cast<int64_t>(runs) >= s.runs[0]) return runs;
     const auto step = static_cast<uint64_t>(std::abs(s.many[0].step));
-    const auto granule =
-        static_cast<uint32_t>(vector_bytes / std::gcd(uint64_t{vector_bytes}, step));
+    const auto granule = static_cast<uint32_t>(bytes / std::gcd(bytes, step));
     return runs < granule ? runs : runs / granule * granule;
   }
 
@@ -237,7 +229,13 @@ class Layouter : TileWalks {
           by_sectors ? static_cast<int32_t>(ceil_div(int64_t{1} << 16, s.run[0].step)) : 0;
       return list_runs();
     }
-    if (gather != Gather::words) s.run_threads = alike(s.run_threads);
+    s.run_threads = alike(s.run_threads, gather == Gather::words ? 4 : vector_bytes);
+    s.runs_alike = s.runs[0] <= static_cast<int64_t>(s.run_threads) ||
+                   (s.runs_depth == 1 && s.many[0].step * s.run_threads % 4 == 0) ||
+                   std::all_of(s.many, s.many + s.runs_depth,
+                               [](const TileLoop& loop) { return loop.step % 4 == 0; });
+    // Of one loop they can be, by fewer threads along a run.
+    if (gather == Gather::words && s.runs_depth <= 1 && !s.runs_alike) return false;
     s.one_step = gather == Gather::each || gather >= Gather::staged || lanes >= most_vectors();
     const int64_t period = s.period.divisor / vector_units_;
     s.lanes_image = static_cast<int32_t>(lanes / period * s.period_image);
@@ -285,7 +283,6 @@ class Layouter : TileWalks {
   BestTile& best_;
   int64_t vector_units_;
   Lie lie_;
-  bool promising_ = false;
 };
 
 }  // namespace

@@ -93,6 +93,7 @@ struct TileSchedule {
   // runs. `each` takes all vectors of all runs one after the other instead.
   FastDivisor lanes;
   uint32_t run_threads;
+  int32_t runs_alike;    // words: all runs of a thread begin alike in their words
   int32_t lanes_image;   // how far the images of a thread's vectors lie apart
   FastDivisor period;    // positions, a multiple of the vector's, after which offsets repeat ...
   int32_t period_image;  // ... this many bytes on
@@ -271,6 +272,30 @@ constexpr PreparedVector find_vector(const TileSchedule& s, int32_t first) {
   const uint32_t periods = divide(position, s.period);
   return {position - periods * s.period.divisor + units,
           (static_cast<int32_t>(periods) - 1) * s.period_image};
+}
+
+// words: what the run has of the word that begins `first` units behind its first. Nothing, all, or a stretch, which is at
+// most a half and a byte, or the two bytes in the middle.
+struct WordPart {
+  bool whole, has_half, has_byte, has_third;
+  int8_t half,
+      byte;  // where they begin in the word; the third byte is the other of two in the middle
+};
+constexpr WordPart part_of_word(const TileSchedule& s, const TilePlace& place, int32_t first) {
+  const int32_t units = 4 / s.unit, left = place.run_units - first;
+  const int32_t begin = first < 0 ? -first * s.unit : 0,
+                end = (left < units ? left : units) * s.unit;
+  WordPart part{};
+  if (begin >= end) return part;
+  part.whole = begin == 0 && end == 4;
+  const bool low = begin == 0 && end >= 2, high = begin <= 2 && end == 4;
+  part.has_half = low != high;
+  part.half = low ? 0 : 2;
+  const int32_t rest = end - begin - (part.has_half ? 2 : 0);
+  part.has_byte = !part.whole && rest % 4 != 0;
+  part.byte = static_cast<int8_t>(low ? 2 : begin);
+  part.has_third = begin == 1 && end == 3;
+  return part;
 }
 
 // The vector and the run (in columns: the group of runs) that a thread starts with.

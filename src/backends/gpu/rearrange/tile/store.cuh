@@ -23,7 +23,8 @@ struct TileStore {
       : s(schedule),
         place(tile),
         dst(base + tile.dst),
-        from(images + misalignment(src + tile.src - tile.below) + tile.below),
+        from(images + before_row(reinterpret_cast<uintptr_t>(src + tile.src - tile.below)) +
+             tile.below),
         table(reinterpret_cast<const int32_t*>(images + schedule.table_at)),
         listed(reinterpret_cast<const WalkPlace*>(images + schedule.runs_at)),
         repeat_step(schedule.repeat_step * schedule.repeats_apart) {}
@@ -64,9 +65,7 @@ struct TileStore {
         if (k >= begin && k < end) value.put<unit>(k, load_word<unit>(images + offset(k)));
 #pragma unroll 1
       for (int i = 0; i < place.repeats; ++i, to += repeat_step)
-#pragma unroll
-        for (int k = 0; k < units; ++k)
-          if (k >= begin && k < end) store_word<unit>(to + k * unit, value.template get<unit>(k));
+        store_part<unit>(to, value, begin * unit, end * unit);
     } else {
 #pragma unroll 1
       for (int k = begin; k < end; ++k) {

@@ -154,8 +154,8 @@ class TransposeTile {
   template <bool inside>
   __device__ void load_row_part(uint32_t image, const char* start, int32_t lane) const {
     const int32_t bytes = static_cast<int32_t>(place_.columns) * unit;
-    const int32_t at = lane - before_row(s_, reinterpret_cast<uintptr_t>(start));
-    if (holds_some(at, bytes))
+    const int32_t at = lane - (rows_even ? 0 : misalignment(start));
+    if (at < bytes)
       load_vector<inside>(images_ + static_cast<int32_t>(image) + at, start + at, -at, bytes - at);
   }
 
@@ -333,9 +333,29 @@ class TransposeTile {
       store_vector(to, value);
     } else {
       const int end = positions - first < units ? positions - first : units;
+      const int begin = first < 0 ? -first : 0;
+      if constexpr (unit < 4)
+        if (s_.ends_by_words) return gather_end(to, begin, end, from, offset);
 #pragma unroll 1
-      for (int k = first < 0 ? -first : 0; k < end; ++k)
+      for (int k = begin; k < end; ++k)
         store_word<unit>(to + k * unit, load_word<unit>(from + offset.again(k)));
+    }
+  }
+
+  // Units [begin, end) of a vector, by words where it has whole ones.
+  template <class Offset>
+  __device__ void gather_end(char* to, int begin, int end, const unsigned char* from,
+                             const Offset& offset) const {
+    constexpr int count = 4 / unit;
+#pragma unroll 1
+    for (int k = begin / count * count; k < end; k += count) {
+      uint32_t value = 0;
+#pragma unroll
+      for (int i = 0; i < count; ++i)
+        if (k + i >= begin && k + i < end)
+          value |= static_cast<uint32_t>(load_word<unit>(from + offset.again(k + i)))
+                   << (8 * unit * i);
+      store_word_part<unit>(to + k * unit, value, begin - k, end - k);
     }
   }
 

@@ -17,6 +17,8 @@ constexpr int64_t chain_limit = 1 << 30;
 constexpr int64_t longest_window = int64_t{vector_bytes} * transpose_threads / 2;
 constexpr int64_t longest_image = longest_window, usual_image = 256;
 constexpr uint32_t bank_bytes = 128;  // what shared memory gives at a time
+// Of runs shorter than this, and easy to find, the ends cost less by words: to L2 a store is a sector, however narrow (H200).
+constexpr int64_t short_run_bytes = 256;
 // A longer chain brings nothing.
 constexpr int64_t short_chain_bytes = 256, most_chain_bytes = 4096;
 
@@ -140,11 +142,6 @@ class Maker {
     s.unit = nest_.unit;
     s.rows_even = row_bytes() % vector_bytes == 0 &&
                   even(Use::column, [](const Loop& loop) { return loop.src_step; });
-    const bool sectors =
-        s.rows_even && std::all_of(nest_.loops, nest_.loops + nest_.depth, [&](const Loop& loop) {
-          return use_[&loop - nest_.loops] == Use::column || loop.src_step % sector_bytes == 0;
-        });
-    s.row_lead = sectors ? 0 : sector_bytes - 1;
     const auto dst_step = [](const Loop& loop) { return loop.dst_step; };
     const bool runs_even = even(Use::position, dst_step);
     s.by_words = nest_.unit < 4 && s.rows_even && runs_even && columns_ % (4 / nest_.unit) == 0;
@@ -204,7 +201,9 @@ class Maker {
   }
 
   bool lay_out() {
-    if (walk_lanes(s.stretch * int64_t{nest_.unit}, sector_bytes) > transpose_threads) return false;
+    if (ceil_div(s.stretch * int64_t{nest_.unit} + vector_bytes, int64_t{vector_bytes}) >
+        transpose_threads)
+      return false;
     lay_images();
     return lay_grid() && lay_shared();
   }
@@ -261,6 +260,7 @@ class Maker {
 
   void lay_images() {
     const int64_t units = vector_bytes / nest_.unit, bytes = int64_t{s.stretch} * nest_.unit;
+    const int64_t more = vector_bytes - nest_.unit;  // a row may begin anywhere, the next one too
     int64_t pitch = round_up(bytes, int64_t{vector_bytes});
     if (!s.rows_even) {
       pitch = bytes + slack();
@@ -268,12 +268,11 @@ class Maker {
       pitch += (rest + vector_bytes) % vector_bytes;
     }
     s.row_pitch = static_cast<uint32_t>(pitch);
-    // A row may begin anywhere, the next one too.
-    const int64_t granule = s.rows_even ? vector_bytes : nest_.unit;
-    share_threads(walk_lanes(bytes, s.row_lead == 0 ? 0 : sector_bytes - granule), s.row_lanes,
+    share_threads(ceil_div(bytes + (s.rows_even ? 0 : more), int64_t{vector_bytes}), s.row_lanes,
                   s.row_threads);
     share_threads(s.window / units, s.run_lanes, s.run_threads);
     s.group_bits = bits_for(units);
+    s.ends_by_words = s.unit < 4 && s.position_depth == 1 && run_bytes() < short_run_bytes;
     s.pieces_long = s.position_depth == 1 || s.rows_even || s.position[0].extent.divisor >= units;
     // The rows of a vector take an odd number of 16 bytes: 8 vectors begin in 8 different quarters.
     // (Half a warp writes 256 bytes of one run: the fewer places an instruction writes to, the

@@ -39,15 +39,15 @@ struct TransposeSchedule {
   int32_t by_words;     // units of 1 or 2 bytes: 4 bytes of neighbouring runs at a time
   int32_t rows_even;    // all rows start at multiples of 16 bytes and are whole vectors long
   int32_t whole_lines;  // src is fetched by lines rather than sectors
-  uint32_t row_lead;    // the bits by which rows begin behind sectors: 0, or sector_bytes - 1
   // Threads in the load walk: so many share a row, at so many rows; in the store walk: so many
   // share a run, at so many runs.
   FastDivisor row_lanes, run_lanes;
   uint32_t row_threads, run_threads;
-  uint32_t row_pitch;   // of images
-  uint32_t group_bits;  // 2^group_bits rows (the units of a vector) ...
-  uint32_t group_skew;  // ... are followed by this many bytes, which spread the banks
-  int32_t pieces_long;  // a vector's rows have at most one end of the innermost loop among them
+  uint32_t row_pitch;     // of images
+  uint32_t group_bits;    // 2^group_bits rows (the units of a vector) ...
+  uint32_t group_skew;    // ... are followed by this many bytes, which spread the banks
+  int32_t ends_by_words;  // of short units: partial vectors at the ends of runs
+  int32_t pieces_long;    // a vector's rows have at most one end of the innermost loop among them
   // In shared memory: where rows lie in src, where their images do (short units alone), and where runs lie, if that takes
   // more than one loop.
   uint32_t rows_at, places_at, runs_at;
@@ -114,10 +114,6 @@ constexpr uint32_t transpose_image(const TransposeSchedule& s, uint32_t row) {
 // the loop's step modulo 16.
 constexpr uint32_t image_shift(const TransposeSchedule& s, uint32_t row, uintptr_t start) {
   return (static_cast<uint32_t>(start) - row * s.row_pitch) & (vector_bytes - 1);
-}
-
-constexpr int32_t before_row(const TransposeSchedule& s, uintptr_t start) {
-  return static_cast<int32_t>(start & s.row_lead);
 }
 
 // How many rows from this one on the innermost loop of positions goes on (before the first: until
