@@ -1,6 +1,7 @@
 """convert: another element type, with y = round(scale*x + shift) on the way."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ._core import InvalidType, Tensor, _convert_into
@@ -44,6 +45,15 @@ def _numpy_dtype(name: str) -> Any:
         return numpy.dtype(getattr(ml_dtypes, name))
 
 
+_POOLED_BYTES = 1 << 20
+
+
+def _pooled_bytes(shape: tuple[int, ...], itemsize: int) -> Any:
+    """Bytes of the library's pool where they are many: fresh pages of the system take longer than what is done with them."""
+    size = math.prod(shape) * itemsize
+    return Tensor.empty((size,), "uint8") if size >= _POOLED_BYTES else None
+
+
 def _empty_like(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """An uninitialised array of x's framework, beside it."""
     name = _name(dtype)
@@ -55,7 +65,11 @@ def _empty_like(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
         if not hasattr(torch, name):
             _refuse(name)
-        return torch.empty(shape, dtype=getattr(torch, name), device=x.device)
+        kind = getattr(torch, name)
+        memory = _pooled_bytes(shape, kind.itemsize) if x.device.type == "cpu" else None
+        if memory is not None:
+            return torch.from_dlpack(memory).view(kind).view(shape)
+        return torch.empty(shape, dtype=kind, device=x.device)
     if module == "cupy":
         import cupy
 
@@ -65,7 +79,8 @@ def _empty_like(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         raise InvalidType("JAX arrays cannot be written: use infini.jax.convert, or pass out= an array of another kind")
     import numpy
 
-    return numpy.empty(shape, _numpy_dtype(name))
+    kind = _numpy_dtype(name)
+    return numpy.ndarray(shape, kind, _pooled_bytes(shape, kind.itemsize))
 
 
 def convert(

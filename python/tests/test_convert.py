@@ -104,3 +104,15 @@ def test_over_memory_of_another_type_in_place():
     y = x.view(np.int32)
     infini.convert(x, out=y)
     assert y.tolist() == [2, -2, 3]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "uint8", "float64"])
+def test_large_results(dtype):
+    """They lie in the library's pool, and are arrays as any other."""
+    x = np.arange(1100 * 1000, dtype=np.int32).reshape(1000, 1100).T % 251
+    y = infini.convert(x, dtype)
+    assert type(y) is np.ndarray and y.dtype == dtype and y.flags.c_contiguous and y.flags.writeable
+    assert (y == x.astype(dtype)).all()
+    torch = pytest.importorskip("torch")
+    z = infini.convert(torch.from_numpy(x), getattr(torch, dtype))
+    assert type(z) is torch.Tensor and z.is_contiguous() and (z.numpy() == y).all()
