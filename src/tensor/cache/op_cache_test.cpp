@@ -36,6 +36,7 @@ TEST_F(OpCache, CountsHitsAndMisses) {
 
 TEST_F(OpCache, ForgetsTheLeastRecentlyUsed) {
   context::setOpCacheCapacity(2);
+  EXPECT_EQ(context::opCacheCapacity(), 2u);
   use(3);
   use(4);
   use(3);
