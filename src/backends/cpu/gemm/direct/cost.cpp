@@ -17,6 +17,20 @@ double step_cycles(int64_t rows, int64_t vectors, double rate, double splat, dou
                    splat * as_double(rows) + as_double(vectors) / 2});
 }
 
+double splat_of(const Way& way, const ProductCycles& costs) {
+  return way.shape.lanes * way.shape.bytes == 64 ? costs.wide_splat : costs.splat;
+}
+
+// One tile whose sums are several chains each, which are added in the end.
+double split_cycles(const Way& way, const Machine& facts) {
+  const ProductCycles& costs = *facts.products;
+  const int64_t m = way.plan.m, vectors = ceil_div(way.plan.n, way.shape.lanes);
+  const double chains = split_chains(static_cast<int>(m * vectors));
+  return as_double(way.plan.k) * step_cycles(m, vectors, vectors_per_cycle(facts, way.shape),
+                                             splat_of(way, costs), costs.fma_latency / chains) +
+         chains * costs.fma_latency + costs.direct.tile;
+}
+
 double tiles_cycles(const Way& way, const Machine& facts) {
   const ProductCycles& costs = *facts.products;
   const GemmPlan& plan = way.plan;
@@ -26,7 +40,7 @@ double tiles_cycles(const Way& way, const Machine& facts) {
   const bool jumps =
       plan.a.col_step != dtype_bytes(plan.a.dtype) &&
       as_double(saturating_mul(plan.m, plan.k, shape.bytes)) > costs.direct.jumped_bytes;
-  const double splat = shape.lanes * shape.bytes == 64 ? costs.wide_splat : costs.splat;
+  const double splat = splat_of(way, costs);
   double sum = 0;
   for (int64_t left = all; left > 0;) {
     const int64_t vectors = panel_vectors(shape, plan.m, all, left),
@@ -49,7 +63,8 @@ double cycles(const Way& way, const GemmTarget& target) {
   const GemmPlan& plan = way.plan;
   const KernelShape& shape = way.shape;
   const Machine& facts = *target.facts;
-  double sum = facts.products->direct.call + tiles_cycles(way, facts);
+  double sum = facts.products->direct.call +
+               (way.split ? split_cycles(way, facts) : tiles_cycles(way, facts));
   const double panels = as_double(ceil_div(plan.n, int64_t{shape.tile_vectors} * shape.lanes));
   sum +=
       panels * facts.products->direct.panel * ((way.packs_b ? 1 : 0) + (way.through_sums ? 1 : 0));
@@ -82,7 +97,8 @@ double far_ns(const Way& way, const Machine& facts, double all) {
          lines_ns(a, facts.near_row_ns, facts.far_row_ns) + again_ns +
          (way.streams ? lines_ns(b, facts.near_piece_ns, facts.far_piece_ns)
                       : load_ns(facts, b, all)) +
-         as_double(ceil_div(plan.k, way.depth)) * update_ns(facts, c, all);
+         (way.past ? c / facts.streamed_store.all
+                   : as_double(ceil_div(plan.k, way.depth)) * update_ns(facts, c, all));
 }
 
 // Panels whose rows are copied from beyond the second cache, each in another page.

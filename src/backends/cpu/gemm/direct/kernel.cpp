@@ -5,6 +5,8 @@
 
 #include "backends/cpu/gemm/direct/schedule.h"
 #include "backends/cpu/gemm/gemm.h"
+#include "backends/cpu/rearrange/copy_bytes.h"
+#include "backends/cpu/rearrange/panels/kernels.h"
 #include "backends/cpu/runtime/parallel.h"
 #include "base/dtype.h"
 
@@ -38,12 +40,12 @@ class Direct final : public CpuGemm {
          << (s_.swapped ? ", transposed" : "") << (s_.packs_a ? ", a copied" : "")
          << (s_.packs_b ? ", b copied" : "");
     if (s_.depth < plan_.k) text << ", pieces of k " << s_.depth;
-    text << (s_.through_sums ? ", c through sums" : "");
+    text << (s_.through_sums ? ", c through sums" : "") << (s_.split ? ", in chains" : "");
     return text.str();
   }
   std::string arithmetic() const override {
     return chain_arithmetic(", pieces of " + std::to_string(s_.depth) +
-                            (s_.swapped ? ", transposed" : ""));
+                            (s_.split ? ", in chains" : "") + (s_.swapped ? ", transposed" : ""));
   }
 
  protected:
@@ -120,6 +122,7 @@ class Direct final : public CpuGemm {
 
   auto tile_of(TileKind kind, int64_t cols, int64_t vectors, int64_t rows) const {
     const bool whole = s_.packs_b || cols == vectors * kernels_.lanes;
+    if (s_.split) return kernels_.split[kind == TileKind::first][whole][vectors - 1][rows - 1];
     return kernels_.tile[static_cast<int>(kind)][whole][vectors - 1][rows - 1];
   }
 
@@ -130,7 +133,8 @@ class Direct final : public CpuGemm {
     T alpha, beta;
     bool fetches;  // the operands of the task that follows
     bool b_copied = false;
-    int64_t tile = 0;  // how many were computed
+    T* past = nullptr;  // where its rows of C wait to be stored past the caches
+    int64_t tile = 0;   // how many were computed
   };
 
   void run_task(Thread& mine, int64_t index, T alpha, T beta, bool more) const {
@@ -191,8 +195,19 @@ class Direct final : public CpuGemm {
       });
     each_strip(part, [&](const Part& strip) {
       Task some = rows_of(task, strip, true);
+      if (s_.past_rows > 0 && task.beta == 0) some.past = sums(task.p);
       each_panel(s_, part, [&](int64_t vectors, int64_t col) { run_piece(some, 0, vectors, col); });
+      if (some.past != nullptr) store_past_caches(some);
     });
+    if (s_.past_rows > 0) streaming_fence();
+  }
+
+  void store_past_caches(const Task& task) const {
+    const int64_t row = plan_.n * int64_t{sizeof(T)};
+    const char* const src = reinterpret_cast<const char*>(task.past);
+    if (plan_.c.row_step == row) return copy_streamed_ahead(task.p.c, src, task.part.rows * row, 0);
+    for (int64_t i = 0; i < task.part.rows; ++i)
+      copy_streamed_ahead(task.p.c + i * plan_.c.row_step, src + i * row, row, 0);
   }
 
   template <class Body>
@@ -202,7 +217,9 @@ class Direct final : public CpuGemm {
 
   template <class Body>
   void each_strip(const Part& part, const Body& body) const {
-    const int64_t height = strip_height(s_.shape, part.rows, std::min(s_.unit, part.vectors));
+    const int64_t height = s_.past_rows > 0
+                               ? s_.past_rows
+                               : strip_height(s_.shape, part.rows, std::min(s_.unit, part.vectors));
     for (int64_t row = 0; row < part.rows; row += height)
       body(Part{row, std::min(height, part.rows - row), part.vector, part.vectors});
   }
@@ -227,8 +244,10 @@ class Direct final : public CpuGemm {
       call.b_row = vectors * kernels_.lanes;
     }
     const T* const a = task.a + k * call.a_col;
-    T* const c =
-        s_.through_sums ? sums(task.p) : reinterpret_cast<T*>(task.p.c + col * plan_.c.col_step);
+    T* const c = task.past         ? task.past + col
+                 : s_.through_sums ? sums(task.p)
+                                   : reinterpret_cast<T*>(task.p.c + col * plan_.c.col_step);
+    if (task.past) call.c_row = plan_.n;
     const int64_t rows = task.part.rows, height = strip_height(s_.shape, rows, vectors);
     const auto rest = task.fetches ? TileKind::fetching : TileKind::plain;
     const auto first =

@@ -18,6 +18,9 @@ constexpr int64_t short_k =
 // whose panels stay in the first cache.
 constexpr int64_t many_rows = 128, in_place_depth = 192, copied_depth = 1024;
 
+// A C larger than the last cache is stored past it, a strip at a time: not with more arithmetic, which would have to wait.
+constexpr int64_t most_past_k = 16, most_past_bytes = 256 << 10;
+
 constexpr double cycles_of_turns =
     1e5;  // of a thread; from there on it takes turns with the others
 constexpr int64_t most_row_parts = 8, turns = 4;
@@ -70,9 +73,16 @@ Way way_of(const GemmTarget& target, const GemmPlan& plan) {
   way.packs_b = !readable || (large && plan.m >= many_rows && plan.k > short_k);
   way.streams = large && !way.packs_b;
   way.through_sums = memory_index(plan.c.dtype) != 0 || !c_unit;
+  way.past = plan.k <= most_past_k && !way.through_sums && !way.packs_a &&
+             static_cast<double>(saturating_mul(plan.batch, plan.m, plan.n, way.shape.bytes)) >
+                 target.facts->l3_bytes;
   way.depth = depth_of(way);
   way.cycles = cycles(way, target);
-  return way;
+  if (!can_split(way)) return way;
+  Way split = way;
+  split.split = true;
+  split.cycles = cycles(split, target);
+  return split.cycles < way.cycles ? split : way;
 }
 
 // Of each product: a few products more than threads would leave some of these without work at the end.
@@ -116,6 +126,14 @@ void choose_turns(Schedule& s) {
     }
 }
 
+// Rows of a strip of C that is stored past the caches.
+int64_t past_rows_of(const Schedule& s) {
+  const GemmPlan& plan = s.plan;
+  const int64_t row = saturating_mul(plan.n, s.shape.bytes);
+  if (!s.past || !s.along_rows || row > most_past_bytes) return 0;
+  return std::min(most_past_bytes / row, most_rows(s.shape, std::min(s.unit, s.vectors)));
+}
+
 // Threads beyond the products share them; where there is much to do, in more parts than threads.
 void choose_parts(Schedule& s, const GemmTarget& target, int64_t whole_b_bytes) {
   const GemmPlan& plan = s.plan;
@@ -130,6 +148,7 @@ void choose_parts(Schedule& s, const GemmTarget& target, int64_t whole_b_bytes) 
                  strips >= turns * s.threads &&
                  saturating_mul(plan.batch, plan.m, plan.n, s.shape.bytes) > near_bytes &&
                  (!s.packs_b || whole_b_bytes <= most_whole_b);
+  s.past_rows = past_rows_of(s);
   if (s.along_rows)
     s.row_parts = takes_turns ? turns * s.threads : ceil_div(s.threads, plan.batch);
   else
@@ -151,7 +170,7 @@ void lay_out_workspace(Schedule& s, int64_t whole_b_bytes) {
   else if (s.packs_b)
     s.b_bytes = (s.depth + 1) * (plan.m <= slim_rows ? most_tile_vectors : 4) * s.shape.lanes *
                 s.shape.bytes;
-  s.thread_bytes = saturating_add(s.a_bytes, s.b_bytes);
+  s.thread_bytes = saturating_add(saturating_add(s.a_bytes, s.b_bytes), s.past_bytes());
   if (s.through_sums)
     s.thread_bytes =
         saturating_add(s.thread_bytes, std::min(ceil_div(plan.m, s.row_parts), s.rows_together()) *

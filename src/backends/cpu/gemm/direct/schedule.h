@@ -21,6 +21,8 @@ struct Way {
   bool packs_b = false;  // B is not, its rows are not contiguous, or it is large and read often
   bool streams = false;  // B is large and read in place
   bool through_sums = false;  // the tiles cannot write C themselves
+  bool past = false;          // C is larger than the last cache and has little arithmetic
+  bool split = false;         // C is one tile of few sums, which are added up in several chains
   int64_t depth = 0;          // of a piece of k
   KernelShape shape = {};     // of the tiles
   double cycles = 0;          // of one thread, with everything at hand; see cost.cpp
@@ -37,6 +39,9 @@ struct Schedule : Way {
   int64_t unit = 1;                      // vectors that stay together
   bool along_rows =
       false;  // strip by strip, each through all panels: C is written in the order in which it lies
+  // Then, where C does not fit the last cache either and is not read: a strip of so many rows goes through the near caches,
+  // and past all of them. 0: it does not.
+  int64_t past_rows = 0;
   bool keeps_panel = false;    // a task has one panel, whose copy serves the next task, too
   bool fetches_first = false;  // the first tile of a panel finds it beyond the first cache
   int64_t a_bytes = 0, b_bytes = 0,
@@ -45,6 +50,7 @@ struct Schedule : Way {
   int64_t parts() const { return row_parts * col_parts; }
   int64_t tasks() const { return plan.batch * parts(); }
   Part part(int64_t index) const;
+  int64_t past_bytes() const { return round_up(past_rows * plan.n * shape.bytes, line_bytes); }
   int64_t sum_row() const { return most_tile_vectors * line_bytes / shape.bytes; }  // elements
   // Rows whose sums stay in the first cache; all of a task where B would be copied again for the next ones.
   int64_t rows_together() const;
@@ -78,6 +84,13 @@ inline int64_t panel_vectors(const KernelShape& shape, int64_t rows, int64_t all
 inline int64_t most_rows(const KernelShape& shape, int64_t vectors) {
   if (vectors > shape.tile_vectors) return shape.wide_rows > 0 ? shape.wide_rows : 1;
   return vectors == shape.tile_vectors ? shape.tile_rows : shape.narrow_rows;
+}
+
+// C is one tile of so few sums that they can be several chains each.
+inline bool can_split(const Way& way) {
+  const int64_t vectors = ceil_div(way.plan.n, way.shape.lanes);
+  return way.plan.m * vectors <= most_split_sums &&
+         panel_vectors(way.shape, way.plan.m, vectors, vectors) == vectors;
 }
 
 // Rows of such a tile: nearly equal ones are better than a last one of one row. (Short products notice a division.)

@@ -87,8 +87,13 @@ void expect_laws(GemmTarget target, const GemmPlan& plan) {
   EXPECT_TRUE(s.through_sums || s.plan.n == 1 || s.plan.c.col_step == s.shape.bytes)
       << "rows of C are written as they lie";
   target.threads = target.threads % 7 + 1;
-  EXPECT_EQ(s.depth, make_schedule(target, *make_way(target, plan)).depth)
-      << "the bits depend on it";
+  const Schedule other = make_schedule(target, *make_way(target, plan));
+  EXPECT_EQ(s.depth, other.depth) << "the bits depend on it";
+  EXPECT_EQ(s.split, other.split) << "and on it";
+  if (s.split) {
+    EXPECT_EQ(1, s.parts()) << "C is one tile";
+    EXPECT_LE(s.plan.m * s.vectors, most_split_sums);
+  }
   Walker(s).run();
 }
 
@@ -111,6 +116,38 @@ TEST(DirectSchedule, WritesALargeCInTheOrderInWhichItLies) {
     GemmTarget target = random_target(random);
     EXPECT_TRUE(make_schedule(target, *make_way(target, plan)).along_rows);
     expect_laws(target, plan);
+  }
+}
+
+TEST(DirectSchedule, StoresACPastCachesThatAreSmaller) {
+  harness::Random random(4);
+  const GemmTarget target = random_target(random);
+  const auto rows = [&](int64_t m, int64_t n, int64_t k) {
+    const auto lines = [](int64_t cols) { return GemmOperand{INFINI_DTYPE_F32, 4 * cols, 4, 0}; };
+    const GemmPlan plan{1, m, n, k, lines(n), lines(k), lines(n)};
+    const Schedule s = make_schedule(target, *make_way(target, plan));
+    EXPECT_LE(s.past_rows * s.plan.n * s.shape.bytes, s.past_bytes());
+    EXPECT_GE(s.thread_bytes, s.past_bytes());
+    return s.past_rows;
+  };
+  EXPECT_LT(0, rows(4000, 5000, 8));
+  EXPECT_EQ(0, rows(4000, 5000, 60));
+  EXPECT_EQ(0, rows(1000, 1000, 8));
+}
+
+// Few sums would wait for themselves.
+TEST(DirectSchedule, SplitsALongKOfFewSums) {
+  harness::Random random(5);
+  const auto splits = [&](int64_t m, int64_t n, int64_t k) {
+    const auto rows_of = [](int64_t cols) { return GemmOperand{INFINI_DTYPE_F32, 4 * cols, 4, 0}; };
+    const GemmTarget target = random_target(random);
+    return make_way(target, {1, m, n, k, rows_of(n), rows_of(k), rows_of(n)})->split;
+  };
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(splits(1, 4, 1000));
+    EXPECT_TRUE(splits(2, 3, 1000));
+    EXPECT_FALSE(splits(1, 4, 2));
+    EXPECT_FALSE(splits(64, 64, 1000));
   }
 }
 

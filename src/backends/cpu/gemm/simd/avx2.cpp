@@ -10,7 +10,8 @@ namespace {
 
 struct Native : NoMasks {
   static constexpr int vector_bytes = 32, tile_rows = 6, tile_vectors = 2, narrow_rows = 12,
-                       wide_vectors = 0, wide_rows = 0, dot_rows = 4, sweep_rows = 6;
+                       wide_vectors = 0, wide_rows = 0, dot_rows = 4, wide_piece_rows = 0,
+                       sweep_rows = 6;
   template <class Half>
   static __m256 f32_from_f16(Half half) {
     return _mm256_cvtph_ps(reinterpret_cast<__m128i>(half));

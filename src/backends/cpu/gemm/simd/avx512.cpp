@@ -8,7 +8,8 @@ namespace {
 
 struct Native {
   static constexpr int vector_bytes = 64, tile_rows = 9, tile_vectors = 3, narrow_rows = 14,
-                       wide_vectors = 4, wide_rows = 6, dot_rows = 6, sweep_rows = 8;
+                       wide_vectors = 4, wide_rows = 6, dot_rows = 6, wide_piece_rows = 3,
+                       sweep_rows = 8;
   static constexpr bool masks = true;
   typedef __mmask16 Mask;
   static Mask first(int count) {

@@ -30,6 +30,11 @@ struct NoMasks {
   static void store_half(X...);
 };
 
+// A product whose C is one tile of so few vectors of sums is added up in several chains, since one sum after the other would
+// wait for the one before it: k goes to the chains in turns, and they are added half to half.
+constexpr int most_split_sums = 6;
+constexpr int split_chains(int sums) { return sums == 1 ? 8 : sums <= 3 ? 4 : 2; }
+
 // What a tile does beside the arithmetic: nothing, fetch what lies ahead, or that with an A that is a
 // packed strip, [k][tile_rows], and a B that comes from the second cache; or fetch rows of a B that no
 // tile has read before.
@@ -73,6 +78,7 @@ struct FinishCall {
 
 // Columns that meet so many rows at once in dot products: their sums are registers.
 constexpr int dot_cols(int rows) { return rows == 1 ? 8 : 4; }
+constexpr int piece_cols = 4, wide_piece_cols = 8;
 
 // sum[rows, cols] += A·B (across: sum starts as zeros) or = A·B (along). b_step is the distance of
 // the contiguous pieces of B: its rows (across) or its columns (along).
@@ -85,12 +91,15 @@ struct SkinnyCall {
   int64_t b_step;
   T* sum;
   int64_t sum_row;
-  int64_t
-      ahead;  // bytes from a place in B (of pieces: in the first column) to one that is fetched with it
-  // Of pieces: rows·cols vectors that they hand on, which piece of k this is, and how many columns are fetched.
+  // What comes next in B is fetched: as many rows or columns as are read side by side, one after the other, since memory
+  // answers that faster than lines of each of them in turns.
+  bool fetches;
+  // Of pieces: rows·cols vectors that they hand on, which piece of k this is, where in B the fetching goes on, and with how
+  // many lines for each vector of k.
   T* partial = nullptr;
   bool is_first = true, is_last = true;
-  int ahead_cols = 1;
+  const char* ahead = nullptr;
+  int ahead_lines = 0;
 };
 
 constexpr int most_sweep_depth = 16;
@@ -105,7 +114,7 @@ struct SweepCall {
   const char* b;
   int64_t b_step;
   T* sum;
-  int64_t ahead;  // bytes from a place in B to one that is fetched with it
+  const char* ahead;  // rows of B that are fetched, as many as are read, one after the other
   bool is_first;
 };
 
@@ -113,7 +122,9 @@ template <class T>
 struct SkinnySet {
   void (*across[most_skinny_rows])(const SkinnyCall<T>&) = {};
   void (*along[most_dot_rows])(const SkinnyCall<T>&) = {};
-  void (*piece[most_dot_rows])(const SkinnyCall<T>&) = {};  // along, for a part of k
+  // Along, for a part of k: piece_cols columns at a time, or wide_piece_cols, which only some rows can meet.
+  void (*piece[most_dot_rows])(const SkinnyCall<T>&) = {};
+  void (*wide_piece[most_dot_rows])(const SkinnyCall<T>&) = {};
 };
 
 // What a table's kernels do at once; all that schedules know of them.
@@ -122,9 +133,10 @@ struct KernelShape {
   int lanes = 0, tile_rows = 0, tile_vectors = 0;
   // Where A is not packed: rows of tiles narrower than tile_vectors, and wider ones (0: there are none).
   int narrow_rows = 0, wide_vectors = 0, wide_rows = 0;
-  int dot_rows = 0;    // of the kernels along B's columns
-  int sweep_rows = 0;  // of a group
-  bool masks = false;  // parts of vectors can be read and written
+  int dot_rows = 0;         // of the kernels along B's columns
+  int wide_piece_rows = 0;  // of those with wide_piece_cols
+  int sweep_rows = 0;       // of a group
+  bool masks = false;       // parts of vectors can be read and written
 };
 
 template <class T>
@@ -132,6 +144,8 @@ struct GemmKernels : KernelShape {
   // [kind][whole vectors of B may be read][vectors - 1][rows - 1]; null where there are fewer rows. Without masks they
   // are always read.
   void (*tile[4][2][most_tile_vectors][most_tile_rows])(const TileCall<T>&) = {};
+  // In chains: [rows of B are fetched][as above]...; null where there are more sums.
+  void (*split[2][2][most_split_sums][most_split_sums])(const TileCall<T>&) = {};
   // Indexed by the type in memory: 0 is T itself, 1 f16, 2 bf16.
   void (*pack[3])(const PackCall<T>&) = {};
   void (*finish[3])(const FinishCall<T>&) = {};

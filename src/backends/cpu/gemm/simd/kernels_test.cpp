@@ -96,6 +96,53 @@ TEST(GemmKernels, PackReadsNothingButTheElements) {
   }
 }
 
+// Chains of small integers, which are exact in any order: rows of A with gaps, columns of C that end within a vector.
+template <class T>
+void expect_split(const GemmKernels<T>& kernels, int rows, int vectors, int64_t k, int missing) {
+  const int cols = vectors * kernels.lanes - missing;
+  const int64_t a_row = k + 3, width = vectors * kernels.lanes;
+  std::vector<T> a(static_cast<size_t>(rows * a_row)), b(static_cast<size_t>((k + 8) * width)),
+      c(static_cast<size_t>(rows * width), T{7});
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(value_at(static_cast<int64_t>(i), 1));
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = static_cast<T>(value_at(2, static_cast<int64_t>(i)) % 9);
+  for (const bool fetches : {false, true}) {
+    TileCall<T> call{};
+    call.k = k, call.a = a.data(), call.a_row = a_row, call.a_col = 1;
+    call.b = b.data(), call.b_row = width, call.c = c.data(), call.c_row = width;
+    call.cols = cols, call.alpha = 2, call.beta = fetches ? 1 : 0;
+    kernels.split[fetches][missing == 0][vectors - 1][rows - 1](call);
+  }
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < width; ++j) {
+      T sum = 0;
+      for (int64_t p = 0; p < k; ++p)
+        sum += a[static_cast<size_t>(i * a_row + p)] * b[static_cast<size_t>(p * width + j)];
+      ASSERT_EQ(j < cols ? 4 * sum : T{7}, c[static_cast<size_t>(i * width + j)])
+          << rows << " rows, " << vectors << " vectors, k " << k << " at " << i << ", " << j;
+    }
+}
+
+template <class T>
+void expect_splits(Isa level) {
+  SCOPED_TRACE(isa_name(level));
+  const GemmKernels<T>& kernels = table_of<T>(level);
+  for (int vectors = 1; vectors <= most_split_sums; ++vectors)
+    for (int rows = 1; rows * vectors <= most_split_sums; ++rows) {
+      if (kernels.split[0][0][vectors - 1][rows - 1] == nullptr) continue;
+      for (int64_t k = 1; k <= 35; ++k)
+        for (const int missing : {0, 1, kernels.lanes - 1})
+          ASSERT_NO_FATAL_FAILURE(expect_split(kernels, rows, vectors, k, missing));
+    }
+}
+
+TEST(GemmKernels, ChainsAddUpToWhatOneWouldBe) {
+  for (const Isa level : offered_tables()) {
+    expect_splits<float>(level);
+    expect_splits<double>(level);
+  }
+}
+
 uint16_t rounded(int kind, float value) {
   return kind == 1 ? f16_from_f32(value) : bf16_from_f32(value);
 }

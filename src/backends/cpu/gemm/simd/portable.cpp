@@ -9,7 +9,8 @@ namespace {
 
 struct Native : NoMasks {
   static constexpr int vector_bytes = 16, tile_rows = 4, tile_vectors = 2, narrow_rows = 4,
-                       wide_vectors = 0, wide_rows = 0, dot_rows = 4, sweep_rows = 4;
+                       wide_vectors = 0, wide_rows = 0, dot_rows = 4, wide_piece_rows = 0,
+                       sweep_rows = 4;
   typedef float Floats __attribute__((vector_size(16)));
   typedef uint16_t Halves __attribute__((vector_size(8)));
   static Floats f32_from_f16(Halves half) {

@@ -11,8 +11,28 @@
 namespace infini::cpu {
 namespace {
 
-// B's rows are contiguous: sums of a stretch of columns stay in the first cache while B streams by. The
-// rows that follow are asked for, since the processor starts anew at each of them: 3 % at M = 1.
+// Where the lines that are fetched beside `count` rows (or columns) of so many vectors lie: row by row, as they lie in
+// memory, so many bytes for each vector that is read of all of them.
+template <class S, int lanes, int count>
+struct Ahead {
+  static constexpr int bytes = count * lanes * static_cast<int>(sizeof(S));
+  Ahead(const char* first, int64_t step, int64_t vectors)
+      : row_(first), step_(step), each_((vectors + count - 1) / count), left_(each_) {
+    at_ = row_;
+  }
+  [[gnu::always_inline]] void fetch() {
+#pragma GCC unroll 8
+    for (int i = 0; i < bytes; i += 64) __builtin_prefetch(at_ + i);
+    at_ += bytes;
+    if (--left_ == 0) left_ = each_, at_ = row_ += step_;
+  }
+
+ private:
+  const char *row_, *at_;
+  int64_t step_, each_, left_;
+};
+
+// B's rows are contiguous: sums of a stretch of columns come and go while B streams by, a few rows of it at a time.
 template <class S, class T, int rows>
 void skinny_across(const SkinnyCall<T>& call) {
   constexpr int lanes = Simd<T>::lanes, deep = rows <= 2 ? 8 : 4;
@@ -27,14 +47,16 @@ void skinny_across(const SkinnyCall<T>& call) {
 #pragma GCC unroll 8
       for (int i = 0; i < rows; ++i) left[i][u] = splat(call.a[i * call.a_row + p + u]);
     }
+    Ahead<S, lanes, depth> ahead(call.b + (p + depth) * call.b_step, call.b_step,
+                                 call.cols / lanes);
     int64_t j = 0;
     for (; j + lanes <= call.cols; j += lanes) {
       Vec<T> sum[rows];
 #pragma GCC unroll 8
       for (int i = 0; i < rows; ++i) sum[i] = load(call.sum + i * call.sum_row + j);
+      if (call.fetches) ahead.fetch();
 #pragma GCC unroll 8
       for (int u = 0; u < depth; ++u) {
-        __builtin_prefetch(reinterpret_cast<const char*>(b[u] + j) + call.ahead);
         const Vec<T> right = rows > 1 ? Native::held(wide(b[u] + j)) : wide(b[u] + j);
 #pragma GCC unroll 8
         for (int i = 0; i < rows; ++i) sum[i] += left[i][u] * right;
@@ -90,6 +112,33 @@ template <class T, int count>
   }
 }
 
+// A vector of k: what there is less of, rows or columns, waits in registers for the other.
+template <class S, class T, int rows, int cols>
+[[gnu::always_inline]] inline void add_dots(Vec<T> (&sum)[rows * cols], const T* a, int64_t a_row,
+                                            const S* const (&b)[cols], int64_t p) {
+  if constexpr (rows < cols) {
+    Vec<T> left[rows];
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i) left[i] = load(a + i * a_row);
+#pragma GCC unroll 8
+    for (int j = 0; j < cols; ++j) {
+      const Vec<T> right = rows > 1 ? Native::held(wide(b[j] + p)) : wide(b[j] + p);
+#pragma GCC unroll 8
+      for (int i = 0; i < rows; ++i) sum[i * cols + j] += left[i] * right;
+    }
+    return;
+  }
+  Vec<T> right[cols];
+#pragma GCC unroll 8
+  for (int j = 0; j < cols; ++j) right[j] = Native::held(wide(b[j] + p));
+#pragma GCC unroll 8
+  for (int i = 0; i < rows; ++i) {
+    const Vec<T> left = load(a + i * a_row);
+#pragma GCC unroll 8
+    for (int j = 0; j < cols; ++j) sum[i * cols + j] += left * right[j];
+  }
+}
+
 // B's columns are contiguous: a few dot products at a time, lanes along k, summed in a fixed order.
 // A piece of k leaves the sums of its lanes in call.partial for the next one.
 template <class S, class T, int rows, int cols, bool piece>
@@ -97,33 +146,26 @@ void dots(const SkinnyCall<T>& call, int64_t column) {
   constexpr int lanes = Simd<T>::lanes;
   const S* b[cols];
   Vec<T> sum[rows * cols] = {};
+#pragma GCC unroll 8
   for (int j = 0; j < cols; ++j)
     b[j] = reinterpret_cast<const S*>(call.b + (column + j) * call.b_step);
   T* const partial = call.partial + column * rows * lanes;
   if (piece && !call.is_first)
+#pragma GCC unroll 32
     for (int i = 0; i < rows * cols; ++i) sum[i] = load(partial + i * lanes);
+  Ahead<S, lanes, cols> next(call.b + (column + cols) * call.b_step, call.b_step, call.k / lanes);
+  [[maybe_unused]] const char* ahead = call.ahead;
   int64_t p = 0;
   for (; p + lanes <= call.k; p += lanes) {
-    Vec<T> right[cols];
     if constexpr (piece) {
-      for (int j = 0; j < call.ahead_cols; ++j)
-        __builtin_prefetch(reinterpret_cast<const char*>(b[0] + p) + call.ahead + j * call.b_step);
-    } else if (call.ahead != 0) {
-#pragma GCC unroll 8
-      for (int j = 0; j < cols; ++j)
-        __builtin_prefetch(reinterpret_cast<const char*>(b[j] + p) + call.ahead);
+      for (int i = 0; i < call.ahead_lines; ++i, ahead += 64) __builtin_prefetch(ahead);
+    } else if (call.fetches) {
+      next.fetch();
     }
-#pragma GCC unroll 8
-    for (int j = 0; j < cols; ++j)
-      right[j] = rows > 1 ? Native::held(wide(b[j] + p)) : wide(b[j] + p);
-#pragma GCC unroll 8
-    for (int i = 0; i < rows; ++i) {
-      const Vec<T> left = load(call.a + i * call.a_row + p);
-#pragma GCC unroll 8
-      for (int j = 0; j < cols; ++j) sum[i * cols + j] += left * right[j];
-    }
+    add_dots<S, T, rows, cols>(sum, call.a + p, call.a_row, b, p);
   }
   if (piece && !call.is_last) {
+#pragma GCC unroll 32
     for (int i = 0; i < rows * cols; ++i) store(partial + i * lanes, sum[i]);
     return;
   }
@@ -142,17 +184,26 @@ void dots(const SkinnyCall<T>& call, int64_t column) {
     for (int j = 0; j < cols; ++j) call.sum[i * call.sum_row + column + j] = total[i * cols + j];
 }
 
+// A piece of k of one group of columns.
+template <class S, class T, int rows, int most>
+void skinny_piece(const SkinnyCall<T>& call) {
+  const auto run = [&]<int... cols>(std::integer_sequence<int, cols...>) {
+    ((call.cols == cols + 1 ? dots<S, T, rows, cols + 1, true>(call, 0) : void()), ...);
+  };
+  run(std::make_integer_sequence<int, most>{});
+}
+
 // One row reads eight columns at once, which memory answers faster than four: 6 %.
-template <class S, class T, int rows, bool piece>
+template <class S, class T, int rows>
 void skinny_along(const SkinnyCall<T>& call) {
   constexpr int cols = dot_cols(rows);
   int64_t j = 0;
-  for (; j + cols <= call.cols; j += cols) dots<S, T, rows, cols, piece>(call, j);
-  if (cols > 4 && j + 4 <= call.cols) dots<S, T, rows, 4, piece>(call, j), j += 4;
+  for (; j + cols <= call.cols; j += cols) dots<S, T, rows, cols, false>(call, j);
+  if (cols > 4 && j + 4 <= call.cols) dots<S, T, rows, 4, false>(call, j), j += 4;
   const int64_t rest = call.cols - j;
-  if (rest == 3) dots<S, T, rows, 3, piece>(call, j);
-  if (rest == 2) dots<S, T, rows, 2, piece>(call, j);
-  if (rest == 1) dots<S, T, rows, 1, piece>(call, j);
+  if (rest == 3) dots<S, T, rows, 3, false>(call, j);
+  if (rest == 2) dots<S, T, rows, 2, false>(call, j);
+  if (rest == 1) dots<S, T, rows, 1, false>(call, j);
 }
 
 template <class T, class S, int... row>
@@ -162,14 +213,20 @@ constexpr void fill_across(SkinnySet<T>& set, std::integer_sequence<int, row...>
 
 template <class T, class S, int... row>
 constexpr void fill_along(SkinnySet<T>& set, std::integer_sequence<int, row...>) {
-  ((set.along[row] = skinny_along<S, T, row + 1, false>), ...);
-  ((set.piece[row] = skinny_along<S, T, row + 1, true>), ...);
+  ((set.along[row] = skinny_along<S, T, row + 1>), ...);
+  ((set.piece[row] = skinny_piece<S, T, row + 1, piece_cols>), ...);
+}
+
+template <class T, class S, int... row>
+constexpr void fill_wide_pieces(SkinnySet<T>& set, std::integer_sequence<int, row...>) {
+  ((set.wide_piece[row] = skinny_piece<S, T, row + 1, wide_piece_cols>), ...);
 }
 
 template <class T, class S>
 constexpr void fill_skinny(SkinnySet<T>& set) {
   fill_across<T, S>(set, std::make_integer_sequence<int, most_skinny_rows>{});
   fill_along<T, S>(set, std::make_integer_sequence<int, Native::dot_rows>{});
+  fill_wide_pieces<T, S>(set, std::make_integer_sequence<int, Native::wide_piece_rows>{});
 }
 
 }  // namespace

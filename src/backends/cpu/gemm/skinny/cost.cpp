@@ -10,9 +10,9 @@ namespace {
 double along_cycles(const Schedule& s, const GemmTarget& target) {
   const ProductCycles& costs = *target.facts->products;
   const KernelShape& shape = shape_of(target, s.plan);
-  const int64_t most = s.pieces ? shape.dot_rows : most_skinny_rows,
-                turns = ceil_div(s.plan.m, most), rows = ceil_div(s.plan.m, turns),
-                cols = dot_cols(static_cast<int>(rows));
+  const int64_t turns = s.pieces ? s.turns : ceil_div(s.plan.m, int64_t{most_skinny_rows}),
+                rows = ceil_div(s.plan.m, turns),
+                cols = s.pieces ? s.cols_together() : dot_cols(static_cast<int>(rows));
   const double step = std::max(costs.fma_latency,
                                as_double(rows * cols) / vectors_per_cycle(*target.facts, shape)) /
                       (s.pieces ? costs.skinny.pieces_share : 1);
@@ -29,9 +29,10 @@ double across_cycles(const Schedule& s, const GemmTarget& target) {
                m = as_double(s.plan.m), rest = as_double(s.plan.n % shape.lanes);
   const double read = memory_index(s.plan.b.dtype) == 0 ? 1 : 2;  // and widened
   const double deep = s.plan.m <= 2 ? 8 : 4;                      // rows of B together
-  return k *
-         (vectors * (std::max(read, m / vectors_per_cycle(*target.facts, shape)) + 2 * m / deep) +
-          rest * (2 + m));
+  const double each = std::max(read, m / vectors_per_cycle(*target.facts, shape)) + 2 * m / deep;
+  // Few sums wait for themselves.
+  const double latency = vectors > 0 ? target.facts->products->fma_latency : 0;
+  return k * (std::max(latency, vectors * each) + rest * (2 + m));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Skinny products: running a schedule.
 #include <algorithm>
-#include <atomic>
 #include <sstream>
 
 #include "backends/cpu/gemm/gemm.h"
@@ -12,11 +11,9 @@
 namespace infini::cpu {
 namespace {
 
-using skinny::cols_together, skinny::piece_bytes, skinny::Schedule, skinny::Walk;
+using skinny::Schedule, skinny::Walk;
 
 constexpr int64_t line_bytes = 64;
-constexpr int64_t cols_ahead = 4;  // of a B that is read along its columns once: 3 to 10 % at M = 1
-constexpr int64_t rows_ahead = 8;  // of a B that is read across
 constexpr int64_t rows_reread = 8;  // of B, which later rows of A read again across
 
 template <class T>
@@ -55,13 +52,12 @@ class Skinny final : public CpuGemm {
         parallel_team(threads, [&](Team& team) { run_cuts(team, p, batch, alpha, beta); });
         continue;
       }
-      std::atomic<int64_t> next{batch * stretches};
-      parallel_for(threads, threads, [&](int64_t first, int64_t last) {
-        char* scratch = p.workspace + s_.a_bytes + first * s_.scratch_bytes;
-        if (first == last) return;
-        for (int64_t s; (s = next.fetch_add(1, std::memory_order_relaxed)) <
-                        (batch + s_.together) * stretches;)
-          run_stretch(p, s / stretches, s % stretches * s_.cols, scratch, alpha, beta);
+      Shares shares(s_.together * stretches, threads);
+      parallel_for(threads, threads, [&](int64_t first, int64_t) {
+        char* const scratch = p.workspace + s_.a_bytes + first * s_.scratch_bytes;
+        shares.take(first, [&](int64_t s, bool) {
+          run_stretch(p, batch + s / stretches, s % stretches * s_.cols, scratch, alpha, beta);
+        });
       });
     }
   }
@@ -71,10 +67,17 @@ class Skinny final : public CpuGemm {
     return reinterpret_cast<const T*>(s_.packs_a ? p.workspace : p.a + batch * plan_.a.batch_step);
   }
 
+  // For pieces of k one after the other, each of all rows: these share the first cache and must not fall on the same places.
   void pack_a(const Pointers& p, int64_t batch) const {
-    kernels_.pack[memory_index(plan_.a.dtype)]({p.a + batch * plan_.a.batch_step, plan_.a.row_step,
-                                                plan_.a.col_step, plan_.m, plan_.k,
-                                                reinterpret_cast<T*>(p.workspace), s_.a_row});
+    const int64_t depth = s_.pieces ? s_.piece() : plan_.k;
+    const char* const a = p.a + batch * plan_.a.batch_step;
+    T* const dst = reinterpret_cast<T*>(p.workspace);
+    for (int64_t k = 0; k < plan_.k; k += depth) {
+      const int64_t length = std::min(depth, plan_.k - k);
+      kernels_.pack[memory_index(plan_.a.dtype)](
+          {a + k * plan_.a.col_step, plan_.a.row_step, plan_.a.col_step, plan_.m, length,
+           dst + k * plan_.m, s_.pieces ? length : s_.a_row});
+    }
   }
 
   void add(T* total, const T* more, int64_t cols) const {
@@ -125,7 +128,7 @@ class Skinny final : public CpuGemm {
                              s_.walk == Walk::across ? plan_.b.row_step : plan_.b.col_step,
                              sums,
                              s_.cols,
-                             s_.far ? cols_ahead * plan_.b.col_step : 0,
+                             s_.far,
                              reinterpret_cast<T*>(scratch)};
     const SkinnySet<T>& set = kernels_.skinny[memory_index(plan_.b.dtype)];
     if (s_.pieces)
@@ -163,33 +166,38 @@ class Skinny final : public CpuGemm {
         call.a = all.a + row * s_.a_row + k;
         call.b = all.b + k * plan_.b.row_step;
         call.sum = all.sum + row * all.sum_row;
-        call.ahead = row == 0 ? rows_ahead * plan_.b.row_step : 0;
+        call.fetches = s_.far && row == 0;
         set.across[std::min<int64_t>(most_skinny_rows, plan_.m - row) - 1](call);
       }
   }
 
-  // A few columns of a piece of B at a time, for which the rows of A take turns. Each turn asks for
-  // some of the columns that follow, so that memory is never waited for.
+  // A few columns of a piece of B at a time, for which the rows of A take turns. Each turn asks for its share of the stretch
+  // that follows, in the order in which that lies, so that memory is never waited for.
   void run_pieces(const SkinnySet<T>& set, SkinnyCall<T> call) const {
     const SkinnyCall<T> all = call;
-    const int64_t bytes = dtype_bytes(plan_.b.dtype), depth = piece_bytes / bytes;
-    const int64_t height = ceil_div(plan_.m, s_.turns), share = ceil_div(cols_together, s_.turns);
+    const int64_t bytes = dtype_bytes(plan_.b.dtype), depth = s_.piece(), wide = s_.cols_together();
+    const int64_t height = ceil_div(plan_.m, s_.turns), column = plan_.k * bytes;
+    const int64_t calls = ceil_div(plan_.k, depth) * ceil_div(all.cols, wide) * s_.turns,
+                  share = round_up(ceil_div(all.cols * column, calls), line_bytes);
+    const int64_t lines = ceil_div(share * kernels_.lanes, line_bytes * depth);
+    call.ahead_lines = all.fetches ? static_cast<int>(lines) : 0;
+    int64_t fetched = 0;
     for (int64_t k = 0; k < plan_.k; k += depth) {
       call.k = std::min(depth, plan_.k - k);
       call.is_first = k == 0;
       call.is_last = k + depth >= plan_.k;
-      for (int64_t col = 0; col < all.cols; col += cols_together) {
-        call.cols = std::min(cols_together, all.cols - col);
+      const T* const a = s_.packs_a ? all.a + k * plan_.m : all.a + k;
+      if (s_.packs_a) call.a_row = call.k;
+      for (int64_t col = 0; col < all.cols; col += wide) {
+        call.cols = std::min(wide, all.cols - col);
         call.b = all.b + col * all.b_step + k * bytes;
-        const int64_t next = col + cols_together < all.cols ? cols_together * all.b_step
-                                                            : depth * bytes - col * all.b_step;
-        for (int64_t row = 0, turn = 0; row < plan_.m; row += height, ++turn) {
-          call.a = all.a + row * s_.a_row + k;
+        for (int64_t row = 0; row < plan_.m; row += height, fetched += share) {
+          call.a = a + row * call.a_row;
           call.sum = all.sum + row * all.sum_row + col;
           call.partial = all.partial + (col * plan_.m + row * call.cols) * kernels_.lanes;
-          call.ahead = next + turn * share * all.b_step;
-          call.ahead_cols = static_cast<int>(std::min(share, cols_together - turn * share));
-          set.piece[std::min(height, plan_.m - row) - 1](call);
+          call.ahead = all.b + (all.cols + fetched / column) * all.b_step + fetched % column;
+          const int64_t rows = std::min(height, plan_.m - row);
+          (s_.wide_pieces ? set.wide_piece : set.piece)[rows - 1](call);
         }
       }
     }

@@ -17,8 +17,9 @@ constexpr int64_t rows_reread = 8;
 // each row is up to a third slower. By the problem alone, since the cuts decide the bits.
 constexpr int64_t cuts_of_k = 16, least_cut_bytes = 256 << 10, most_cut_sums = 128 << 10;
 constexpr int64_t short_share = 1024;  // bytes of a row for each thread
-// More rows than a kernel takes read B along its columns in pieces that stay in L1, and A's with them.
-constexpr int64_t piece_cols = 16;
+// More rows than a kernel takes read B along its columns in pieces that stay in L1, and A's with them. While a stretch is
+// read, the next one comes nearer.
+constexpr int64_t stretch_cols = 16, few_wide_turns = 3;
 constexpr int64_t near_a_bytes = 24 << 10;  // an A that stays in L1 needs no pieces
 constexpr double near_b_bytes = 512 << 10;  // nothing of a B in the second cache is asked for ahead
 
@@ -35,10 +36,13 @@ void choose_ways(Schedule& s, const KernelShape& shape, double b_bytes) {
   s.cuts = ceil_div(plan.k, s.cut);
   s.far = b_bytes > near_b_bytes;
   s.turns = ceil_div(plan.m, int64_t{shape.dot_rows});
-  s.pieces = s.walk == Walk::along && plan.m > most_skinny_rows &&
+  const bool many_rows = plan.m > (s.far ? slim_rows : most_skinny_rows);
+  s.pieces = s.walk == Walk::along && many_rows &&
              (s.turns > 1 || saturating_mul(plan.m, plan.k, s.bytes) > near_a_bytes);
+  s.wide_pieces = s.pieces && plan.m <= few_wide_turns * shape.wide_piece_rows;
+  if (s.wide_pieces) s.turns = ceil_div(plan.m, int64_t{shape.wide_piece_rows});
   const bool readable = memory_index(plan.a.dtype) == 0 && plan.a.col_step == s.bytes;
-  s.packs_a = !readable || (s.pieces && plan.a.row_step % page_bytes == 0);
+  s.packs_a = !readable || (s.pieces && (s.far || plan.a.row_step % page_bytes == 0));
   s.together = s.packs_a || s.cuts > 1 ? 1 : plan.batch;
 }
 
@@ -48,23 +52,22 @@ void share_out(Schedule& s, const GemmTarget& target) {
   const int64_t pad = line_bytes / s.bytes;
   const int64_t room = plan.m <= most_skinny_rows ? sum_bytes : 2 * sum_bytes;
   const int64_t stretch = round_up(room / (plan.m * s.bytes), 2 * pad);
-  s.shares_cuts = s.cuts > 1 && plan.n * dtype_bytes(plan.b.dtype) <= s.threads * short_share;
+  s.shares_cuts =
+      s.cuts > 1 && (s.far || plan.n * dtype_bytes(plan.b.dtype) <= s.threads * short_share);
   const int64_t sharers = s.shares_cuts ? 1 : s.threads;  // of a row
-  const int64_t rounds =
-      ceil_div(plan.n, sharers * stretch);  // of each thread: they should end together
-  s.cols = s.pieces ? piece_cols : round_up(ceil_div(plan.n, sharers * rounds), 2 * pad);
+  // Of each thread: they should end together. Whole rows come from memory faster than parts of them.
+  const int64_t rounds = s.shares_cuts && s.far ? 1 : ceil_div(plan.n, sharers * stretch);
+  s.cols = s.pieces ? (s.wide_pieces ? wide_piece_cols : stretch_cols)
+                    : round_up(ceil_div(plan.n, sharers * rounds), 2 * pad);
   s.sum_row = s.shares_cuts ? round_up(plan.n, 2 * pad) + pad : s.cols;
 }
 
 void lay_out_workspace(Schedule& s, int lanes) {
   const GemmPlan& plan = s.plan;
   const int64_t pad = line_bytes / s.bytes;
-  // Pieces of all rows of A share the first cache: they must not fall on the same places of it.
-  s.a_row = !s.packs_a ? plan.a.row_step / s.bytes
-            : s.pieces
-                ? saturating_add(round_up(plan.k, page_bytes / s.bytes), piece_bytes / s.bytes)
-                : round_up(plan.k, pad);
-  if (s.packs_a) s.a_bytes = saturating_mul(plan.m, s.a_row, s.bytes);
+  s.a_row = !s.packs_a ? plan.a.row_step / s.bytes : round_up(plan.k, pad);
+  // Packing writes less than a vector behind the last row.
+  if (s.packs_a) s.a_bytes = saturating_add(saturating_mul(plan.m, s.a_row, s.bytes), line_bytes);
   if (s.pieces)
     s.partial_bytes = plan.m * s.cols * lanes * s.bytes;
   else if (s.cuts > 1 && !s.shares_cuts)

@@ -6,11 +6,12 @@
 #pragma once
 
 #include "backends/cpu/gemm/target.h"
+#include "base/dtype.h"
 
 namespace infini::cpu::skinny {
 
 constexpr int64_t most_rows_across = 8, most_rows_along = 16;
-constexpr int64_t piece_bytes = 2048, cols_together = 4;  // of B, read along its columns in pieces
+constexpr int64_t piece_bytes = 1024;  // of B, read along its columns in pieces
 
 enum class Walk { none, across, along };  // the contiguous direction of B: its rows or its columns
 Walk walk_of(const GemmPlan& plan);       // of a plan with few rows
@@ -24,13 +25,16 @@ struct Schedule {
   bool shares_cuts = false;   // the threads have cuts of k, not columns
   bool pieces = false;        // B's columns are read in pieces that stay in L1
   bool packs_a = true;
-  bool far = false;      // B comes from memory
-  int64_t turns = 1;     // of the rows of A at a piece of B
-  int64_t together = 1;  // products of the batch
+  bool far = false;          // B comes from memory
+  bool wide_pieces = false;  // of more columns, which fewer rows meet at once
+  int64_t turns = 1;         // of the rows of A at a piece of B
+  int64_t together = 1;      // products of the batch
   int threads = 1;
   int64_t cols = 0;  // of a stretch, which is a task
   int64_t sum_row = 0, a_row = 0, a_bytes = 0, partial_bytes = 0, scratch_bytes = 0;
 
+  int64_t cols_together() const { return wide_pieces ? wide_piece_cols : piece_cols; }
+  int64_t piece() const { return piece_bytes / dtype_bytes(plan.b.dtype); }  // of k
   int64_t stretches() const { return (plan.n + cols - 1) / cols; }
   int64_t workspace_bytes() const;  // saturating
 };

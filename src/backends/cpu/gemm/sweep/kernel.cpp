@@ -77,7 +77,8 @@ class Sweep final : public CpuGemm {
       const int64_t rows = std::min(depth, plan_.k - k);
       kernels_.sweep[memory_index(plan_.b.dtype)](
           {rows, cols, s_.rows / s_.group, group_of_a(p, 0) + k * s_.group, plan_.k * s_.group,
-           b + k * plan_.b.row_step, plan_.b.row_step, sums, depth * plan_.b.row_step, k == 0});
+           b + k * plan_.b.row_step, plan_.b.row_step, sums, b + (k + depth) * plan_.b.row_step,
+           k == 0});
     }
     for (int64_t j = 0; j < cols; j += s_.width)
       kernels_.finish[memory_index(plan_.c.dtype)](
