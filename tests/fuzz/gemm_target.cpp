@@ -22,8 +22,8 @@ using harness::element_offset;
 using harness::GemmProblem;
 
 constexpr const char* variable = "INFINI_CPU_GEMM";
-constexpr const char* candidates[] = {nullptr,   "direct", "sweep", "skinny",
-                                      "blocked", "amx",    "dpbf16"};
+constexpr const char* candidates[] = {nullptr,   "direct", "sweep",  "skinny",
+                                      "blocked", "amx",    "dpbf16", "dots"};
 constexpr int64_t arena_bytes = 1 << 20;
 
 struct Memory {

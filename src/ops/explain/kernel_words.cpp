@@ -47,6 +47,7 @@ constexpr Words table[] = {
     {"blocked", "panels packed into the caches, outer products in registers"},
     {"boxes", "tensor cores fed by the copy engine (TMA), one launch"},
     {"direct", "one pass without packing, for small products"},
+    {"dots", "few rows against columns of bf16, as dot products in pairs by vdpbf16ps"},
     {"dpbf16", "panels of bf16 pairs packed into L2, multiplied by vdpbf16ps"},
     {"lt", "cuBLASLt"},
     {"lt_padded", "cuBLASLt on operands packed with an aligned pitch"},

@@ -18,15 +18,18 @@ Bid<GemmKernel> bid_amx(const GemmTarget&, const GemmPlan&, double) {
 Bid<GemmKernel> bid_dpbf16(const GemmTarget&, const GemmPlan&, double) {
   return cannot<GemmKernel>("this processor lacks AVX512-BF16");
 }
+Bid<GemmKernel> bid_dots(const GemmTarget&, const GemmPlan&, double) {
+  return cannot<GemmKernel>("this processor lacks AVX512-BF16");
+}
 #endif
 
 namespace {
 
 // Those first that bid cheaply and often least: the others then have a limit.
 constexpr Candidate<GemmKernel, GemmTarget, GemmPlan> candidates[] = {
-    {"direct", bid_direct}, {"skinny", bid_skinny},     {"sweep", bid_sweep},
-    {"dpbf16", bid_dpbf16}, {"amx", bid_amx},           {"blocked", bid_blocked},
-    {"onednn", bid_onednn}, {"openblas", bid_openblas},
+    {"direct", bid_direct},   {"skinny", bid_skinny}, {"sweep", bid_sweep},
+    {"dots", bid_dots},       {"dpbf16", bid_dpbf16}, {"amx", bid_amx},
+    {"blocked", bid_blocked}, {"onednn", bid_onednn}, {"openblas", bid_openblas},
 };
 
 }  // namespace

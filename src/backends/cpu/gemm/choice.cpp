@@ -4,6 +4,7 @@
 #include "backends/cpu/gemm/amx/schedule.h"
 #include "backends/cpu/gemm/blocked/schedule.h"
 #include "backends/cpu/gemm/direct/schedule.h"
+#include "backends/cpu/gemm/dots/schedule.h"
 #include "backends/cpu/gemm/dpbf16/schedule.h"
 #include "backends/cpu/gemm/skinny/schedule.h"
 #include "backends/cpu/gemm/sweep/schedule.h"
@@ -17,9 +18,10 @@ double cost(const GemmTarget& target, const GemmPlan& plan, double limit) {
 }
 
 constexpr GemmCost costs[] = {
-    {"direct", cost<direct::estimate>}, {"skinny", cost<skinny::estimate>},
-    {"sweep", cost<sweep::estimate>},   {"dpbf16", cost<dpbf16::estimate>},
-    {"amx", cost<amx::estimate>},       {"blocked", cost<blocked::estimate>},
+    {"direct", cost<direct::estimate>},   {"skinny", cost<skinny::estimate>},
+    {"sweep", cost<sweep::estimate>},     {"dots", cost<dots::estimate>},
+    {"dpbf16", cost<dpbf16::estimate>},   {"amx", cost<amx::estimate>},
+    {"blocked", cost<blocked::estimate>},
 };
 
 }  // namespace

@@ -90,8 +90,8 @@ TEST_P(ExtremeGemm, IsMadeInNoTimeWithAWorkspaceThatCanExist) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, ExtremeGemm,
-                         testing::Values(nullptr, "direct", "skinny", "sweep", "amx", "dpbf16",
-                                         "blocked"));
+                         testing::Values(nullptr, "direct", "skinny", "sweep", "amx", "dots",
+                                         "dpbf16", "blocked"));
 
 // Whatever their number, the sizes that a product is made of never wrap.
 TEST(ExtremeGemm, CountsItsMultiplyAdds) {

@@ -85,6 +85,7 @@ Bid<GemmKernel> bid_direct(const GemmTarget&, const GemmPlan& plan, double limit
 Bid<GemmKernel> bid_skinny(const GemmTarget&, const GemmPlan& plan, double limit);
 Bid<GemmKernel> bid_sweep(const GemmTarget&, const GemmPlan& plan, double limit);
 Bid<GemmKernel> bid_blocked(const GemmTarget&, const GemmPlan& plan, double limit);
+Bid<GemmKernel> bid_dots(const GemmTarget&, const GemmPlan& plan, double limit);
 Bid<GemmKernel> bid_dpbf16(const GemmTarget&, const GemmPlan& plan, double limit);
 Bid<GemmKernel> bid_amx(const GemmTarget&, const GemmPlan& plan, double limit);
 Bid<GemmKernel> bid_onednn(const GemmTarget&, const GemmPlan& plan, double limit);

@@ -46,7 +46,14 @@ struct ProductCycles {
   struct {
     double call, tile;
     PackCycles pack;
+    double
+        far;  // of a B beyond the second cache that is packed row by row: times the reading of it
   } dpbf16;
+  struct {
+    double call, pack;   // of a product; of an element of A
+    double piece, sums;  // of rows by columns at once: for each piece of k, and to add the lanes
+    double arithmetic_share;  // of its arithmetic that a core reaches
+  } dots;
   struct {
     double call_ns;  // to configure the tile registers and release them
     double product;  // of a batch

@@ -40,10 +40,10 @@ double nanoseconds(const Schedule& s, const GemmTarget& target) {
   const Machine& facts = *target.facts;
   const GemmPlan& plan = s.plan;
   const double all = footprint(plan);
-  const double moved =
-      load_ns(facts, operand_bytes(plan.a, plan.m, plan.k) + operand_bytes(plan.b, plan.k, plan.n),
-              all) +
-      update_ns(facts, operand_bytes(plan.c, plan.m, plan.n), all);
+  const bool far = all > facts.l2_bytes * facts.threads && plan.b.col_step == 2;
+  const double b = operand_bytes(plan.b, plan.k, plan.n) * (far ? facts.products->dpbf16.far : 1);
+  const double moved = load_ns(facts, operand_bytes(plan.a, plan.m, plan.k) + b, all) +
+                       update_ns(facts, operand_bytes(plan.c, plan.m, plan.n), all);
   return shared_ns(facts, ns_of_cycles(facts, cycles(s, target))) + as_double(plan.batch) * moved;
 }
 

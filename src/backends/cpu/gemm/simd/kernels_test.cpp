@@ -188,7 +188,7 @@ TEST(GemmKernels, FactorsThatAreNaNSpoilEveryElement) {
   const std::vector<uint16_t> a(m * k, bf16_from_f32(1)), b(k * n, bf16_from_f32(2));
   const auto worst = std::bit_cast<float>(0x7fffffffu);
   for (const char* text : {"gemm bf16 m=19 n=37 k=23", "gemm bf16 m=19 n=37 k=23 b=t c=t"})
-    for (const char* wanted : {"direct", "skinny", "sweep", "blocked", "dpbf16", "amx"})
+    for (const char* wanted : {"direct", "skinny", "sweep", "blocked", "dots", "dpbf16", "amx"})
       for (const bool in_beta : {false, true}) {
         const auto p = harness::parse_gemm(text);
         const Gemm op(current_device(), p.c, p.a, p.b, {}, {.wanted = wanted});
