@@ -24,7 +24,6 @@ class Tiles final : public Kernel, public ReadTiles {
         threads_(threads),
         strips_(schedule_.strips()),
         panels_(schedule_.panels()),
-        reads_(reads),
         small_(!reads && schedule_.goes_whole(threads)),
         uniform_(small_ && kernels_.uniform != nullptr && schedule_.is_uniform()) {}
 
@@ -320,7 +319,6 @@ class Tiles final : public Kernel, public ReadTiles {
   Isa level_;
   int threads_;
   int64_t strips_, panels_;  // panels: of all rows
-  bool reads_;               // rows, by somebody else
   bool small_, uniform_;
 };
 
