@@ -99,7 +99,7 @@ LtGemm::LtGemm(const GemmContext& context, const GemmPlan& plan, bool transposes
   aligned_ = choose(vector_bytes);
   loose_ = choose(1);
   const size_t matmul = std::max(aligned_.workspace, loose_.workspace);
-  workspace_bytes_ = packed_bytes_ + matmul;
+  workspace_bytes_ = packed_bytes_ + (matmul == 0 ? 0 : matmul + slot_alignment);
 }
 
 Prepared LtGemm::prepare(const GemmOperand& x, const OperandShape& shape,
@@ -323,9 +323,11 @@ void LtGemm::multiply(const Call& call) const {
     c = call.workspace + c_.offset;
     if (call.beta != 0) c_.pack->run(c, call.c, call.stream);
   }
+  // The library refuses a workspace that does not begin at a multiple of 256 bytes; a caller's may begin anywhere.
+  const uint64_t behind = reinterpret_cast<uint64_t>(call.workspace + packed_bytes_);
   const Addresses addresses{reinterpret_cast<uint64_t>(a), reinterpret_cast<uint64_t>(b),
                             reinterpret_cast<uint64_t>(c),
-                            reinterpret_cast<uint64_t>(call.workspace + packed_bytes_)};
+                            (behind + slot_alignment - 1) / slot_alignment * slot_alignment};
   const bool aligned = (addresses[0] | addresses[1] | addresses[2]) % vector_bytes == 0;
   const Choice& choice = aligned ? aligned_ : loose_;
   if (choice.recorded && call.alpha == 1 && call.beta == 0 && addresses[3] % slot_alignment == 0)
