@@ -11,7 +11,6 @@
 #include "backends/gpu/runtime/check.h"
 #include "backends/nvidia/gemm/gemm.h"
 #include "backends/nvidia/gemm/lt/cublaslt.h"
-#include "backends/nvidia/gemm/lt/operands.h"
 #include "backends/nvidia/gemm/lt/recorded_call.h"
 #include "base/checked.h"
 #include "base/dtype.h"
@@ -22,8 +21,56 @@ namespace infini::nvidia {
 namespace {
 
 constexpr size_t usual_workspace = size_t{32} << 20;
+constexpr int64_t vector_bytes = 16;  // leading dimensions that tensor cores are fed from
 constexpr size_t slot_alignment = 256;
-constexpr int most_answers = 8;  // that the library is asked for
+
+cudaDataType_t cuda_type(infiniDtype_t dtype) {
+  return dtype == INFINI_DTYPE_F16    ? CUDA_R_16F
+         : dtype == INFINI_DTYPE_BF16 ? CUDA_R_16BF
+         : dtype == INFINI_DTYPE_F32  ? CUDA_R_32F
+                                      : CUDA_R_64F;
+}
+
+// A rectangle of bytes in the workspace that must be zeros: the padding along k.
+struct Zeros {
+  size_t offset = 0, pitch = 0, width = 0, height = 0;
+};
+
+// One operand as cuBLASLt sees it, after packing where that was decided.
+struct Prepared {
+  GemmOperand operand;
+  BlasMatrix blas;
+  std::unique_ptr<RearrangeKernel> pack = nullptr, unpack = nullptr;
+  size_t offset = 0;  // of the packed copy in the workspace
+  Zeros zeros = {};
+};
+
+struct Extents {
+  int64_t m, n, k;
+};
+
+// Tensor cores want all three extents, not only the rows in memory, in whole vectors.
+Extents whole_vectors(const GemmPlan& plan) {
+  const int64_t unit = vector_bytes / dtype_bytes(plan.a.dtype);
+  return {round_up(plan.m, unit), round_up(plan.n, unit), round_up(plan.k, unit)};
+}
+
+bool rows_aligned(const BlasMatrix& x, infiniDtype_t dtype) {
+  const int64_t bytes = dtype_bytes(dtype);
+  return x.leading * bytes % vector_bytes == 0 && x.batch_stride * bytes % vector_bytes == 0;
+}
+
+bool same(const OperandShape& a, const OperandShape& b) {
+  return a.batch == b.batch && a.rows == b.rows && a.cols == b.cols;
+}
+
+// The bits in which no address of an aligned operand differs from its base.
+uint32_t alignment_of(const BlasMatrix& x, infiniDtype_t dtype) {
+  const auto bytes = static_cast<uint64_t>(dtype_bytes(dtype));
+  const uint64_t bits = static_cast<uint64_t>(x.leading) * bytes |
+                        static_cast<uint64_t>(x.batch_stride) * bytes | 256;
+  return static_cast<uint32_t>(bits & (~bits + 1));
+}
 
 struct Choice {
   bool found = false;
@@ -55,11 +102,9 @@ class LtGemm final : public gpu::GpuGemm {
   Zeros zeros_after_k(const Prepared& x, const OperandShape& padded, bool k_inside) const;
   void make_layouts();
   cublasLtMatrixLayout_t make_layout(const Prepared& x, const OperandShape& shape) const;
-  std::array<uint32_t, 3> alignments_from(uint32_t most_alignment) const;
   Choice choose(uint32_t most_alignment) const;
   Choice ask(const std::array<uint32_t, 3>& alignments, int number) const;
   bool record(Choice& choice) const;
-  cublasStatus_t start(bool aligned, const Addresses& addresses, const Call& call) const;
   cublasStatus_t matmul(const Choice& choice, const Addresses& addresses, const void* alpha,
                         const void* beta, gpu::Stream stream) const;
   ChoiceKey key(const std::array<uint32_t, 3>& alignments) const;
@@ -170,18 +215,13 @@ void LtGemm::make_layouts() {
   layouts_.c = make_layout(c_, {plan_.batch, extents_.m, extents_.n});
 }
 
-// Of the operands as cuBLASLt sees them.
-std::array<uint32_t, 3> LtGemm::alignments_from(uint32_t most_alignment) const {
+// Algorithms and what they launch are remembered: asking costs far more than the rest of making a kernel.
+Choice LtGemm::choose(uint32_t most_alignment) const {
   const auto limit = [&](const Prepared& x) {
     const auto element = static_cast<uint32_t>(dtype_bytes(x.operand.dtype));
     return std::max(element, std::min(most_alignment, alignment_of(x.blas, x.operand.dtype)));
   };
-  return {limit(b_), limit(a_), limit(c_)};
-}
-
-// Algorithms and what they launch are remembered: asking costs far more than the rest of making a kernel.
-Choice LtGemm::choose(uint32_t most_alignment) const {
-  const std::array<uint32_t, 3> alignments = alignments_from(most_alignment);
+  const std::array<uint32_t, 3> alignments{limit(b_), limit(a_), limit(c_)};
   static auto* const mutex = new std::mutex;
   static auto* const known = new std::map<ChoiceKey, Choice>;
   const ChoiceKey problem = key(alignments);
@@ -224,12 +264,7 @@ ChoiceKey LtGemm::key(const std::array<uint32_t, 3>& alignments) const {
           static_cast<int64_t>(most_workspace_)};
 }
 
-// The library refuses to run what it has offered itself.
-bool refused(cublasStatus_t status) {
-  return status == CUBLAS_STATUS_INVALID_VALUE || status == CUBLAS_STATUS_NOT_SUPPORTED;
-}
-
-// False: it was refused.
+// False: the library refuses to run what it has offered itself.
 bool LtGemm::record(Choice& choice) const {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
   choice.recorded = RecordedCall::record([&](const Addresses& addresses, gpu::Stream stream) {
@@ -237,11 +272,12 @@ bool LtGemm::record(Choice& choice) const {
     status = matmul(choice, addresses, alpha_of(plain), beta_of(plain), stream);
     return status == CUBLAS_STATUS_SUCCESS;
   });
-  return !refused(status);
+  return status != CUBLAS_STATUS_INVALID_VALUE && status != CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 // The answer of that number, the first one being what the library thinks best.
 Choice LtGemm::ask(const std::array<uint32_t, 3>& alignments, int number) const {
+  constexpr int most_answers = 8;
   if (number >= most_answers) return {};
   cublasLtMatmulPreference_t preference = nullptr;
   check_lt(lt_, lt_.preference_create(&preference), "cannot ask for an algorithm");
@@ -292,20 +328,6 @@ cublasStatus_t LtGemm::matmul(const Choice& choice, const Addresses& addresses, 
                     stream);
 }
 
-// Not all that is refused is so while it is recorded: then the next answer that is not, seldom and by asking every time.
-cublasStatus_t LtGemm::start(bool aligned, const Addresses& addresses, const Call& call) const {
-  const Choice& choice = aligned ? aligned_ : loose_;
-  const void *alpha = alpha_of(call), *beta = beta_of(call);
-  cublasStatus_t status = matmul(choice, addresses, alpha, beta, call.stream);
-  for (int next = 0; refused(status) && next < most_answers; ++next) {
-    const Choice other = ask(alignments_from(aligned ? vector_bytes : 1), next);
-    if (!other.found) break;
-    if (other.workspace <= workspace_bytes_ - packed_bytes_)
-      status = matmul(other, addresses, alpha, beta, call.stream);
-  }
-  return status;
-}
-
 void LtGemm::multiply(const Call& call) const {
   const char *given_a = swapped_ ? call.b : call.a, *given_b = swapped_ ? call.a : call.b;
   const auto packed = [&](const Prepared& x, const char* given) -> const char* {
@@ -333,7 +355,8 @@ void LtGemm::multiply(const Call& call) const {
   if (choice.recorded && call.alpha == 1 && call.beta == 0 && addresses[3] % slot_alignment == 0)
     gpu::check(choice.recorded->launch(addresses, call.stream), "cannot launch a recorded matmul");
   else
-    check_lt(lt_, start(aligned, addresses, call), "cannot start a matmul");
+    check_lt(lt_, matmul(choice, addresses, alpha_of(call), beta_of(call), call.stream),
+             "cannot start a matmul");
   if (c_.unpack) c_.unpack->run(call.c, c, call.stream);
 }
 
