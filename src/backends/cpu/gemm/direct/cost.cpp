@@ -74,6 +74,8 @@ double cycles(const Way& way, const GemmTarget& target) {
   return sum;
 }
 
+namespace {
+
 // What comes from beyond the second cache. Tiles walk along many rows of A and down B in short pieces of rows, each in
 // another page: memory answers that at a part of its speed. A comes by again for each panel of B.
 double far_ns(const Way& way, const Machine& facts, double all) {
@@ -125,6 +127,8 @@ double far_jumps_ns(const Way& way, const Machine& facts) {
   const double lines = panels * (crowded ? strips * as_double(plan.k) : a / line_bytes);
   return lines * (near ? facts.near_piece_ns : facts.far_piece_ns) / facts.threads;
 }
+
+}  // namespace
 
 double nanoseconds(const Way& way, const GemmTarget& target) {
   const Machine& facts = *target.facts;

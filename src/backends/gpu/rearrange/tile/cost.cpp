@@ -228,11 +228,6 @@ BlockWork work_of(const TileSchedule& s, const Lie& lie, const TileCosts& costs)
   return work;
 }
 
-double cost_of_tiles(const TileSchedule& s, const UnitNest& nest, const DeviceModel& device) {
-  return cost_of_block(work_of(s, lie_of(s), device.rearrange->tile), bank_conflicts(s), nest,
-                       device);
-}
-
 double launch_ns(double cost, const UnitNest& nest, const DeviceModel& device) {
   return device.rearrange->launch.start_ns +
          cost * written_bytes(nest) / device.processors / device.clock_ghz;

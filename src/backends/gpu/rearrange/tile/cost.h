@@ -70,6 +70,5 @@ double bank_conflicts(const TileSchedule& schedule);
 Lie lie_of(const TileSchedule& schedule);
 double run_traffic(const TileSchedule& schedule, bool gaps);
 BlockWork work_of(const TileSchedule& schedule, const Lie& lie, const TileCosts& costs);
-double cost_of_tiles(const TileSchedule& schedule, const UnitNest& nest, const DeviceModel& device);
 
 }  // namespace infini::gpu
