@@ -32,7 +32,10 @@ std::vector<Loop> numbers_of(const std::vector<Loop>& loops, const std::vector<O
 std::optional<ConvertTiles> make_convert_tiles(const OperatorPlan& plan, const Policy& policy) {
   const auto move = move_in_words(plan);
   if (!move) return std::nullopt;
-  auto tiles = make_tile_schedule(*move, policy);
+  // Lines are read by conversions, which ask for none: no strips are cut for that.
+  Policy unasked = policy;
+  unasked.prefetched_strip = 0;
+  auto tiles = make_tile_schedule(*move, unasked);
   if (!tiles) return std::nullopt;
   ConvertTiles schedule{std::move(*tiles), {}, {}, {}, {plan.offsets[2], plan.offsets[3]}};
   TileSchedule& t = schedule.tiles;
