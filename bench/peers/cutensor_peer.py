@@ -16,13 +16,13 @@ import math
 import os
 import sys
 
+from peers_torch import parse, seconds, storage, torch
+
 try:
     import infini.torch
-    import torch
 except ImportError as error:
-    sys.exit(f"{error}: this wants PyTorch and our Python package")
+    sys.exit(f"{error}: this wants our Python package, too")
 
-DTYPES = {"u8": torch.uint8, "f16": torch.float16, "f32": torch.float32, "f64": torch.float64}
 CUDA_TYPES = {"f16": 2, "f32": 0, "f64": 1}  # cudaDataType_t
 COMPUTE = {"f16": "CUTENSOR_COMPUTE_DESC_16F", "f32": "CUTENSOR_COMPUTE_DESC_32F", "f64": "CUTENSOR_COMPUTE_DESC_64F"}
 ONES = {"f16": ctypes.c_uint16(0x3C00), "f32": ctypes.c_float(1), "f64": ctypes.c_double(1)}
@@ -78,44 +78,6 @@ class CuTensor:
         return run
 
 
-def parse(text):
-    """The problem's shape, strides of dst and of src, and dtype."""
-    words = text.split()
-    shape = [int(n) for n in words[2].split("x")]
-    fields = {key: [int(n) for n in value.split(",")] for key, value in (word.split("=") for word in words[3:])}
-    dense = lambda extents: [math.prod(extents[i + 1:]) for i in range(len(extents))]
-    src = fields.get("src", dense(shape))
-    if "perm" in fields:
-        shape, src = [shape[i] for i in fields["perm"]], [src[i] for i in fields["perm"]]
-    return shape, fields.get("dst", dense(shape)), src, words[1]
-
-
-def storage(shape, strides, dtype):
-    size = 1 + sum((n - 1) * step for n, step in zip(shape, strides))
-    base = torch.randint(0, 127, (size,), device="cuda", dtype=torch.uint8).to(DTYPES[dtype])
-    return base.as_strided(shape, strides)
-
-
-def elapsed(body, repeats):
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    for _ in range(repeats):
-        body()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end) / 1e3 / repeats
-
-
-def seconds(bodies, rounds, sample):
-    """Medians, the bodies in turns."""
-    repeats = []
-    for body in bodies:
-        elapsed(body, 3)
-        repeats.append(min(100, max(1, round(sample / elapsed(body, 3)))))
-    samples = [[elapsed(body, n) for body, n in zip(bodies, repeats)] for _ in range(rounds)]
-    return [sorted(times)[rounds // 2] for times in zip(*samples)]
-
-
 def graph(body):
     """Replays the body without what the host needs for a call."""
     body()
@@ -128,10 +90,12 @@ def graph(body):
 
 
 def beside(problem, cutensor, options):
-    shape, dst_strides, src_strides, dtype = parse(problem)
+    shape, dst_strides, src_strides, torch_dtype = parse(problem)
+    dst_strides = dst_strides or [math.prod(shape[i + 1:]) for i in range(len(shape))]
     if min(dst_strides + src_strides) < 0:
         return None
-    src, dst = storage(shape, src_strides, dtype), storage(shape, dst_strides, dtype)
+    dtype = problem.split()[1]
+    src, dst = storage(shape, src_strides, torch_dtype), storage(shape, dst_strides, torch_dtype)
     bodies = {"ours": lambda: infini.torch.copy_(dst, src), "torch": lambda: dst.copy_(src)}
     if dtype in CUDA_TYPES:
         run = cutensor.permutation(shape, dst_strides, src_strides, dtype)
@@ -142,7 +106,7 @@ def beside(problem, cutensor, options):
         body()
         if not torch.equal(dst, src):
             print(f"WRONG: {name} {problem}")
-    times = seconds([graph(body) for body in bodies.values()], options.rounds, options.milliseconds * 1e-3)
+    times = seconds(*map(graph, bodies.values()), rounds=options.rounds, sample=options.milliseconds * 1e-3)
     return dict(zip(bodies, (time / 4 for time in times)))
 
 
