@@ -6,7 +6,7 @@
 #include "capi/boundary.h"
 #include "capi/reshard_options.h"
 #include "plan/reshard/reshard_text.h"
-#include "reshard/product.h"
+#include "reshard/product/product.h"
 #include "runtime/current_device.h"
 
 struct InfiniProductPlan {

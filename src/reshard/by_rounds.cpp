@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "plan/reshard/hash.h"
-#include "reshard/agreement.h"
 #include "reshard/rounds.h"
+#include "reshard/wire/agreement.h"
 
 namespace infini {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "reshard/shared_memory.h"
+#include "reshard/shared/shared_memory.h"
 
 namespace infini {
 namespace {

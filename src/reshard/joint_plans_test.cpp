@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/reshard/reshard_text.h"
-#include "reshard/shared_memory.h"
+#include "reshard/shared/shared_memory.h"
 
 namespace infini {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "reshard/waiting.h"
+#include "reshard/wire/waiting.h"
 
 namespace infini {
 namespace {

@@ -10,7 +10,7 @@
 #include "reshard/prepared.h"
 #include "reshard/run.h"
 #include "reshard/staging.h"
-#include "reshard/wire.h"
+#include "reshard/wire/wire.h"
 
 namespace infini {
 

@@ -11,15 +11,15 @@
 #include <algorithm>
 #include <optional>
 
-#include "reshard/agreement.h"
 #include "reshard/by_rounds.h"
-#include "reshard/greeting.h"
 #include "reshard/prepared.h"
 #include "reshard/shards.h"
-#include "reshard/shared_lanes.h"
+#include "reshard/shared/shared_lanes.h"
 #include "reshard/staging.h"
-#include "reshard/waiting.h"
-#include "reshard/wire.h"
+#include "reshard/wire/agreement.h"
+#include "reshard/wire/greeting.h"
+#include "reshard/wire/waiting.h"
+#include "reshard/wire/wire.h"
 
 namespace infini {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plan/reshard/reshard_plan.h"
-#include "reshard/wire.h"
+#include "reshard/wire/wire.h"
 
 namespace infini {
 

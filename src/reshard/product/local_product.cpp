@@ -1,5 +1,5 @@
 // Local products.
-#include "reshard/local_product.h"
+#include "reshard/product/local_product.h"
 
 #include <algorithm>
 

@@ -2,17 +2,17 @@
 //
 // Messages for step t are posted when step t - 2 is done, on both sides: two panels are in flight or in use. Nobody waits for
 // ever: the rank that is furthest behind needs only what others posted before they came as far as it is.
-#include "reshard/product.h"
+#include "reshard/product/product.h"
 
 #include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "base/dtype.h"
-#include "reshard/agreement.h"
-#include "reshard/local_product.h"
+#include "reshard/product/local_product.h"
 #include "reshard/staging.h"
-#include "reshard/wire.h"
+#include "reshard/wire/agreement.h"
+#include "reshard/wire/wire.h"
 
 namespace infini {
 namespace {

@@ -1,5 +1,5 @@
 // Filling and emptying shared memory by turns.
-#include "reshard/shared_lanes.h"
+#include "reshard/shared/shared_lanes.h"
 
 namespace infini {
 

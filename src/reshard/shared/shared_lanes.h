@@ -8,7 +8,7 @@
 #include <string>
 
 #include "reshard/prepared.h"
-#include "reshard/shared_memory.h"
+#include "reshard/shared/shared_memory.h"
 #include "reshard/staging.h"
 
 namespace infini {

@@ -1,5 +1,5 @@
 // Queues in shared memory.
-#include "reshard/shared_memory.h"
+#include "reshard/shared/shared_memory.h"
 
 #include <algorithm>
 

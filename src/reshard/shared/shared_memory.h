@@ -9,8 +9,8 @@
 #include <atomic>
 #include <vector>
 
-#include "reshard/greeting.h"
-#include "reshard/wire.h"
+#include "reshard/wire/greeting.h"
+#include "reshard/wire/wire.h"
 
 namespace infini {
 

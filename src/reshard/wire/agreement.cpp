@@ -1,6 +1,6 @@
 // Agreement by dissemination: in round k a rank tells what it knows to the one 2^k further on. After all rounds each knows of
 // every other.
-#include "reshard/agreement.h"
+#include "reshard/wire/agreement.h"
 
 #include "base/error.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "reshard/wire.h"
+#include "reshard/wire/wire.h"
 
 namespace infini {
 

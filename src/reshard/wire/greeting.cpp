@@ -1,5 +1,5 @@
 // What a receiver answers to an unexpected greeting.
-#include "reshard/greeting.h"
+#include "reshard/wire/greeting.h"
 
 #include "base/error.h"
 

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "reshard/wire.h"
+#include "reshard/wire/wire.h"
 
 namespace infini {
 

@@ -1,5 +1,5 @@
 // Calls of a client's transport.
-#include "reshard/wire.h"
+#include "reshard/wire/wire.h"
 
 #include <algorithm>
 #include <cstring>
